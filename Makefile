@@ -1,0 +1,31 @@
+# Two commands do all the set-up: `make demo` and `make test`. Needs Python >= 3.11, git >= 2.39 and a network.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+
+.PHONY: demo test lint clean
+
+demo: $(VENV)/.tool
+	$(BIN)/python -m stackmerge demo --run demo
+
+test: $(VENV)/.all lint
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+lint: $(VENV)/.all
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(VENV)/.tool: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check -e .
+	touch $@
+
+# The CPU build of torch is a tenth of the CUDA one; tests that need a GPU skip themselves.
+$(VENV)/.all: $(VENV)/.tool
+	$(BIN)/pip install -q --disable-pip-version-check torch==2.13.0
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[engine,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo
