@@ -1,0 +1,202 @@
+"""The fused hash: kernel, launcher and checks. The torch reference is in ple_hash_reference.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from ple_engine.hash_constants import HashConstants
+from ple_engine.ple_hash_reference import row_ids_reference
+
+__all__ = ["HashConstants", "ple_row_ids", "row_ids_reference"]
+
+
+@triton.jit
+def _row_ids_kernel(  # type: ignore[no-untyped-def]
+    ids_ptr,  # [T] int32 or int64
+    ctx_ptr,  # [B, NGRAM-1] int32 or int64
+    cu_ptr,  # [B+1] int32 or int64; not read in decode
+    const_ptr,  # packed int64, see HashConstants
+    out_ptr,  # [T, HEADS * (NGRAM-1)] int64
+    num_tokens,
+    num_requests,
+    EOS: tl.constexpr,
+    NGRAM: tl.constexpr,
+    HEADS: tl.constexpr,  # of one order
+    PADDED: tl.constexpr,  # HEADS, rounded up to a power of two
+    DECODE: tl.constexpr,
+    NARROW: tl.constexpr,
+    TILE: tl.constexpr,
+):
+    ALL_HEADS: tl.constexpr = HEADS * (NGRAM - 1)
+    first = tl.program_id(0) * TILE
+    token = first + tl.arange(0, TILE)
+    live = token < num_tokens
+    current = tl.load(ids_ptr + token, mask=live, other=EOS).to(tl.int64)
+
+    # Which request is each token in, and how far? Search for the tile's first token, then walk on.
+    if DECODE:
+        request = token
+        local = token * 0
+    else:
+        below = tl.program_id(0) * 0
+        above = num_requests
+        while above - below > 1:
+            middle = (below + above) // 2
+            starts_before = tl.load(cu_ptr + middle) <= first
+            below = tl.where(starts_before, middle, below)
+            above = tl.where(starts_before, above, middle)
+        request = below + token * 0
+        start = tl.load(cu_ptr + below).to(tl.int32) + token * 0
+        following = below + 1
+        next_start = tl.load(cu_ptr + following).to(tl.int32)
+        while (following < num_requests) & (next_start < first + TILE):
+            request = tl.where(token >= next_start, following, request)
+            start = tl.where(token >= next_start, next_start, start)
+            following += 1
+            next_start = tl.load(cu_ptr + following).to(tl.int32)
+        local = token - start
+
+    head = tl.arange(0, PADDED)
+    out = out_ptr + first.to(tl.int64) * ALL_HEADS + (token - first)[:, None] * ALL_HEADS + head[None, :]
+    mixed = current * tl.load(const_ptr)
+    inside = live
+    for shift in tl.static_range(1, NGRAM):
+        in_ids = local >= shift
+        column = request.to(tl.int64) * (NGRAM - 1) + (NGRAM - 1 - shift) + local
+        left = tl.load(ids_ptr + token - shift, mask=live & in_ids, other=EOS).to(tl.int64)
+        before = tl.load(ctx_ptr + column, mask=live & (local < shift), other=EOS).to(tl.int64)
+        left = tl.where(in_ids, left, before)
+        inside = inside & (left != EOS)
+        mixed = mixed ^ (tl.where(inside, left, EOS) * tl.load(const_ptr + shift))
+        row = _remainder(
+            mixed[:, None], const_ptr + NGRAM + (shift - 1) * HEADS + head, head < HEADS, ALL_HEADS, NARROW
+        )
+        tl.store(out + (shift - 1) * HEADS, row, mask=live[:, None] & (head < HEADS)[None, :])
+
+
+@triton.jit
+def _remainder(mixed, head_ptr, real, ALL_HEADS: tl.constexpr, NARROW: tl.constexpr):  # type: ignore[no-untyped-def]
+    """mixed mod vocab + offset for every head; mixed is in 0..2^63-1."""
+    magic = tl.load(head_ptr, mask=real, other=0)
+    vocab = tl.load(head_ptr + ALL_HEADS, mask=real, other=1)
+    offset = tl.load(head_ptr + 2 * ALL_HEADS, mask=real, other=0)
+    if NARROW:
+        # Quotient from magic = floor(2^64 / vocab), lowest partial product and carries dropped: at most 3
+        # too small. So the remainder is below 4 * vocab, exact in 32 bits, and min() takes the multiples off.
+        high = (mixed >> 32).to(tl.uint32)
+        low = mixed.to(tl.uint32)
+        magic_high = (magic >> 32).to(tl.uint32)[None, :]
+        magic_low = magic.to(tl.uint32)[None, :]
+        divisor = vocab.to(tl.uint32)[None, :]
+        quotient = high * magic_high + tl.umulhi(high, magic_low) + tl.umulhi(low, magic_high)
+        rest = low - quotient * divisor
+        rest = tl.minimum(rest, rest - 2 * divisor)
+        rest = tl.minimum(rest, rest - divisor)
+        row = (rest + offset.to(tl.uint32)[None, :]).to(tl.int64)
+    else:
+        row = mixed % vocab[None, :] + offset[None, :]
+    return row
+
+
+def ple_row_ids(
+    input_ids: torch.Tensor,
+    ngram_context: torch.Tensor,
+    cu_seqlens: torch.Tensor | None,
+    constants: HashConstants,
+    *,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Row of every token and head, `[T, num_heads]` int64, in one launch.
+
+    input_ids      [T] int32 or int64, ragged, in request order
+    ngram_context  [B, n-1] int32 or int64, the tokens before each request's first; eos for none
+    cu_seqlens     [B+1] int32 or int64, starts of the requests and T; None for decode, one token a request
+    out            [T, num_heads] int64, contiguous, on the same device
+
+    Capture-safe: fixed shapes, no host reads. Raises ValueError on any tensor that does not fit.
+    """
+    _check_inputs(input_ids, ngram_context, cu_seqlens, constants)
+    tokens = input_ids.shape[0]
+    if out is None:
+        out = torch.empty((tokens, constants.spec.num_heads), dtype=torch.int64, device=input_ids.device)
+    else:
+        constants.checked_out(out, input_ids)
+    if tokens:
+        _launch(input_ids, ngram_context, cu_seqlens, constants, out)
+    return out
+
+
+def _launch(
+    ids: torch.Tensor,
+    context: torch.Tensor,
+    cu: torch.Tensor | None,
+    constants: HashConstants,
+    out: torch.Tensor,
+) -> None:
+    spec = constants.spec
+    tokens = ids.shape[0]
+    tile, warps = (8, 1) if tokens <= 1024 else (32, 1) if tokens <= 65536 else (128, 4)
+    meta: dict[str, Any] = {
+        "EOS": spec.eos_token_id,
+        "NGRAM": spec.ngram_size,
+        "HEADS": spec.heads_per_ngram,
+        "PADDED": triton.next_power_of_2(spec.heads_per_ngram),
+        "DECODE": cu is None,
+        "NARROW": constants.narrow,
+        "TILE": tile,
+    }
+    _row_ids_kernel[(triton.cdiv(tokens, tile),)](
+        ids,
+        context,
+        ids if cu is None else cu,
+        constants.packed,
+        out,
+        tokens,
+        context.shape[0],
+        num_warps=warps,
+        **meta,
+    )
+
+
+def _check_inputs(
+    ids: torch.Tensor, context: torch.Tensor, cu: torch.Tensor | None, constants: HashConstants
+) -> None:
+    _check_ids("input_ids", ids, 1, constants)
+    _check_ids("ngram_context", context, 2, constants)
+    requests, width = context.shape
+    if width != constants.spec.context_len:
+        raise ValueError(
+            f"PLE hash: ngram_context has {width} columns; ngram_size {constants.spec.ngram_size} needs "
+            f"{constants.spec.context_len}"
+        )
+    if cu is None:
+        if ids.shape[0] != requests:
+            raise ValueError(
+                f"PLE hash: {ids.shape[0]} input_ids for {requests} requests; decode is one token a request, "
+                "anything else needs cu_seqlens"
+            )
+        return
+    _check_ids("cu_seqlens", cu, 1, constants)
+    if cu.shape[0] != requests + 1:
+        raise ValueError(
+            f"PLE hash: cu_seqlens has {cu.shape[0]} entries; {requests} requests need {requests + 1}"
+        )
+    if requests == 0 and ids.shape[0]:
+        raise ValueError(f"PLE hash: {ids.shape[0]} input_ids but no request in ngram_context")
+
+
+def _check_ids(name: str, tensor: torch.Tensor, dims: int, constants: HashConstants) -> None:
+    if tensor.ndim != dims:
+        raise ValueError(f"PLE hash: {name} has shape {tuple(tensor.shape)}; need {dims} dimension(s)")
+    if tensor.dtype != torch.int32 and tensor.dtype != torch.int64:
+        raise ValueError(f"PLE hash: {name} is {tensor.dtype}; need torch.int32 or torch.int64")
+    if not tensor.is_contiguous():
+        raise ValueError(f"PLE hash: {name} has strides {tensor.stride()}; pass a contiguous tensor")
+    if tensor.device != constants.device:
+        raise ValueError(
+            f"PLE hash: {name} is on {tensor.device}, the constants on {constants.device}; use one device"
+        )
