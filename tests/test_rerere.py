@@ -158,6 +158,7 @@ def test_markers_out_of_order_refuse_the_file_and_name_the_line() -> None:
     assert "line 3: '======='" in refusal(b"<<<<<<< x\n=======\n=======\n>>>>>>> y\n")
     assert "line 3: '|||||||'" in refusal(b"<<<<<<< x\n=======\n|||||||\n>>>>>>> y\n")
     assert "line 3: '|||||||'" in refusal(b"<<<<<<< x\n|||||||\n||||||| z\n=======\n>>>>>>> y\n")
+    assert "line 3: '>>>>>>>'" in refusal(b"<<<<<<< x\n|||||||\n>>>>>>> y\n")
     assert "line 3: the conflict" in refusal(b"<<<<<<< x\n=======\n<<<<<<< z\n")
 
 
