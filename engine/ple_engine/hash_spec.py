@@ -38,12 +38,13 @@ class HashSpec:
             )
         if len(self.multipliers) != self.ngram_size:
             raise ValueError(
-                f"hash spec: {len(self.multipliers)} multipliers for ngram_size {self.ngram_size}; need one each"
+                f"hash spec: {len(self.multipliers)} multipliers, ngram_size {self.ngram_size}; need as many"
             )
         if len(self.vocab_sizes) != self.num_heads or len(self.offsets) != self.num_heads:
             raise ValueError(
-                f"hash spec: {len(self.vocab_sizes)} vocab_sizes and {len(self.offsets)} offsets; heads_per_ngram "
-                f"{self.heads_per_ngram} times {self.ngram_size - 1} orders needs {self.num_heads} of each"
+                f"hash spec: {len(self.vocab_sizes)} vocab_sizes and {len(self.offsets)} offsets; "
+                f"heads_per_ngram {self.heads_per_ngram} times {self.ngram_size - 1} orders needs "
+                f"{self.num_heads} of each"
             )
         if any(m <= 0 or m % 2 == 0 for m in self.multipliers):
             raise ValueError(f"hash spec: multipliers {self.multipliers} must be odd and positive")

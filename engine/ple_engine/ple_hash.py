@@ -14,7 +14,7 @@ from ple_engine.ple_hash_reference import row_ids_reference
 __all__ = ["HashConstants", "ple_row_ids", "row_ids_reference"]
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _row_ids_kernel(  # type: ignore[no-untyped-def]
     ids_ptr,  # [T] int32 or int64
     ctx_ptr,  # [B, NGRAM-1] int32 or int64
@@ -78,7 +78,7 @@ def _row_ids_kernel(  # type: ignore[no-untyped-def]
         tl.store(out + (shift - 1) * HEADS, row, mask=live[:, None] & (head < HEADS)[None, :])
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _remainder(mixed, head_ptr, real, ALL_HEADS: tl.constexpr, NARROW: tl.constexpr):  # type: ignore[no-untyped-def]
     """mixed mod vocab + offset for every head; mixed is in 0..2^63-1."""
     magic = tl.load(head_ptr, mask=real, other=0)

@@ -1,0 +1,129 @@
+"""Reading scattered rows: all of a fill's reads in flight at once, straight into the staging memory."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+
+from ple_engine.shards import RowSource
+from ple_engine.uring import Ring
+
+IO_URING_ENV = "FREETOKEN_PLE_IO_URING"
+_POOL_THREADS = 32
+_SORT_FROM = 256  # fewer reads than this are all in flight at once, so their order on disk does not matter
+
+
+class _Batch(Protocol):
+    name: str
+
+    def read(self, fds: Any, offsets: Any, addresses: Any, length: int) -> Any: ...
+
+    def close(self) -> None: ...
+
+
+class RowReader:
+    """Reads rows of a `RowSource`: by io_uring where the kernel allows it, else by a pool of threads."""
+
+    def __init__(self, source: RowSource, *, io_uring: bool | None = None) -> None:
+        self._row_bytes = source.head_dim
+        self._rows_per_shard = source.rows_per_shard
+        self._paths = source.paths
+        self._fds = [os.open(path, os.O_RDONLY) for path in self._paths]
+        file_of = {path: i for i, path in enumerate(self._paths)}
+        self._shard_file = np.array([file_of[shard.path] for shard in source.shards])
+        self._shard_fd = np.array(self._fds, dtype=np.int32)[self._shard_file]
+        self._shard_base = np.array([shard.base for shard in source.shards], dtype=np.int64)
+        self._batch = _choose(io_uring)
+
+    @property
+    def backend(self) -> str:
+        """`io_uring` or `threads`."""
+        return self._batch.name
+
+    def read(self, rows: Any, addresses: Any) -> None:
+        """Read row `rows[i]` to memory at `addresses[i]`, both int64. Raises OSError with the file's name."""
+        if len(rows) >= _SORT_FROM:
+            order = np.argsort(rows)
+            rows, addresses = rows[order], addresses[order]
+        shards, in_shard = np.divmod(rows, self._rows_per_shard)
+        offsets = self._shard_base[shards] + in_shard * self._row_bytes
+        fds = self._shard_fd[shards]
+        results = self._batch.read(fds, offsets, addresses, self._row_bytes)
+        for i in np.flatnonzero(results != self._row_bytes):
+            path = self._paths[self._shard_file[shards[i]]]
+            self._read_again(int(fds[i]), int(offsets[i]), int(addresses[i]), path)
+
+    def _read_again(self, fd: int, offset: int, address: int, path: Any) -> None:
+        """A short or failed read, once more and plainly: succeed or raise what is really wrong."""
+        view, done = _memory(address, self._row_bytes), 0
+        try:
+            while done < self._row_bytes:
+                count = os.preadv(fd, [view[done:]], offset + done)
+                if count == 0:
+                    raise OSError(errno.EIO, "the file ends inside a row; it was cut after it was opened")
+                done += count
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror} (row at byte {offset})", str(path)) from error
+
+    def close(self) -> None:
+        self._batch.close()
+        for fd in self._fds:
+            os.close(fd)
+        self._fds = []
+
+
+def _choose(io_uring: bool | None) -> _Batch:
+    if io_uring is None:
+        io_uring = os.environ.get(IO_URING_ENV, "1") != "0"
+    if io_uring:
+        try:
+            return _UringBatch()
+        except OSError:  # an old kernel, or a container that forbids it
+            pass
+    return _PoolBatch()
+
+
+class _UringBatch:
+    name = "io_uring"
+
+    def __init__(self) -> None:
+        self._ring = Ring()
+        self.close = self._ring.close
+
+    def read(self, fds: Any, offsets: Any, addresses: Any, length: int) -> Any:
+        step = self._ring.entries
+        parts = [slice(i, i + step) for i in range(0, len(offsets), step)]
+        results = [self._ring.read(fds[p], offsets[p], addresses[p], length) for p in parts]
+        return np.concatenate(results) if results else np.empty(0, np.int32)
+
+
+class _PoolBatch:
+    name = "threads"
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(_POOL_THREADS, thread_name_prefix="ple-read")
+        self.close = self._pool.shutdown
+
+    def read(self, fds: Any, offsets: Any, addresses: Any, length: int) -> Any:
+        results = np.empty(len(offsets), np.int32)
+        share = max(8, -(-len(offsets) // _POOL_THREADS))
+
+        def work(begin: int) -> None:
+            for i in range(begin, min(begin + share, len(offsets))):
+                view = _memory(int(addresses[i]), length)
+                try:
+                    results[i] = os.preadv(int(fds[i]), [view], int(offsets[i]))
+                except OSError as error:
+                    results[i] = -(error.errno or errno.EIO)
+
+        list(self._pool.map(work, range(0, len(offsets), share)))
+        return results
+
+
+def _memory(address: int, length: int) -> memoryview:
+    return memoryview((ctypes.c_char * length).from_address(address)).cast("B")
