@@ -194,7 +194,9 @@ class DiskRowTable:
             wait_and_reset(stream, self._flag)
         staging = self._graph_pinned if capturing else self._eager_pinned[self._eager_slot]
         self._check_fits(row_ids.shape[0], staging)
-        rows = staging[: row_ids.shape[0] * self._token_bytes].to(self._device, non_blocking=True)
+        nbytes = row_ids.shape[0] * self._token_bytes
+        rows = torch.empty(nbytes, dtype=torch.uint8, device=self._device)
+        rows.copy_(staging[:nbytes], non_blocking=True)
         if not capturing:
             self._eager_read[self._eager_slot].record(stream)
         return dequantise(rows.view(row_ids.shape[0], -1), self._scale, self.dtype, out)

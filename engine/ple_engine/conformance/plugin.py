@@ -1,0 +1,56 @@
+"""The pytest plugin of the suites: the target fixture, and which device each test ran on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ple_engine.conformance.targets import Target, make_target
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("ple", "PLE conformance")
+    group.addoption("--ple-target", default="ple_engine")
+    group.addoption("--ple-tree", default=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "ple_device(name): what the test runs on; default: the hash device")
+
+
+@pytest.fixture(scope="session")
+def target(request: pytest.FixtureRequest) -> Target:
+    tree = request.config.getoption("--ple-tree")
+    return make_target(request.config.getoption("--ple-target"), Path(tree) if tree else None)
+
+
+def hash_device() -> tuple[str, str]:
+    """Torch's name of the device that kernels run on here, and how a report should call it."""
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda", torch.cuda.get_device_name()
+    return "cpu", "CPU, Triton interpreter"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+    report: pytest.TestReport = yield
+    marker = item.get_closest_marker("ple_device")
+    device = marker.args[0] if marker else hash_device()[1]
+    if report.when == "setup":
+        report.user_properties.append(("device", device))
+        item.user_properties.append(("device", device))
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """The verbose word of a test's result, with its device."""
+    if report.when != "call" and not report.skipped:
+        return None
+    device = dict(report.user_properties).get("device", "?")
+    letter = {"passed": ".", "failed": "F", "skipped": "s"}[report.outcome]
+    return report.outcome, letter, f"{report.outcome.upper()} on {device}"
