@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
@@ -14,7 +12,12 @@ from ple_engine.ple_hash_reference import row_ids_reference
 __all__ = ["HashConstants", "ple_row_ids", "row_ids_reference"]
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+_POINTERS = ["ids_ptr", "ctx_ptr", "cu_ptr", "const_ptr"]
+
+
+@triton.jit(  # type: ignore[untyped-decorator]
+    do_not_specialize=["num_tokens", "num_requests"], do_not_specialize_on_alignment=_POINTERS
+)
 def _row_ids_kernel(  # type: ignore[no-untyped-def]
     ids_ptr,  # [T] int32 or int64
     ctx_ptr,  # [B, NGRAM-1] int32 or int64
@@ -137,29 +140,44 @@ def _launch(
     constants: HashConstants,
     out: torch.Tensor,
 ) -> None:
+    """The first launch of a kind compiles; the next ones skip Triton's argument handling, most of its cost."""
+    tokens, requests = ids.shape[0], context.shape[0]
+    tile, warps = _tile(tokens)
+    cu_dtype = None if cu is None else cu.dtype
+    key = (tile, ids.dtype, context.dtype, cu_dtype, out.data_ptr() % 16)
+    grid = -(-tokens // tile)
+    ready = constants.launchers.get(key)
+    if ready is not None and torch.cuda.current_device() == constants.device.index:
+        kernel, meta = ready
+        stream = torch._C._cuda_getCurrentRawStream(constants.device.index)
+        cu_ptr = 0 if cu is None else cu.data_ptr()
+        pointers = ids.data_ptr(), context.data_ptr(), cu_ptr, constants.packed.data_ptr(), out.data_ptr()
+        launch = kernel.function, kernel.packed_metadata, None, None, None
+        kernel.run(grid, 1, 1, stream, *launch, *pointers, tokens, requests, *meta)
+        return
     spec = constants.spec
-    tokens = ids.shape[0]
-    tile, warps = (8, 1) if tokens <= 1024 else (32, 1) if tokens <= 65536 else (128, 4)
-    meta: dict[str, Any] = {
-        "EOS": spec.eos_token_id,
-        "NGRAM": spec.ngram_size,
-        "HEADS": spec.heads_per_ngram,
-        "PADDED": triton.next_power_of_2(spec.heads_per_ngram),
-        "DECODE": cu is None,
-        "NARROW": constants.narrow,
-        "TILE": tile,
-    }
-    _row_ids_kernel[(triton.cdiv(tokens, tile),)](
-        ids,
-        context,
-        ids if cu is None else cu,
-        constants.packed,
-        out,
-        tokens,
-        context.shape[0],
-        num_warps=warps,
-        **meta,
+    padded = triton.next_power_of_2(spec.heads_per_ngram)
+    meta = (
+        spec.eos_token_id,
+        spec.ngram_size,
+        spec.heads_per_ngram,
+        padded,
+        cu is None,
+        constants.narrow,
+        tile,
     )
+    arguments = (ids, context, ids if cu is None else cu, constants.packed, out, tokens, requests)
+    with torch.cuda.device_of(ids):
+        kernel = _row_ids_kernel[(grid,)](*arguments, *meta, num_warps=warps)
+    if kernel is not None:  # Triton's interpreter compiles none
+        constants.launchers[key] = kernel, meta
+
+
+def _tile(tokens: int) -> tuple[int, int]:
+    """Tokens and warps of one program: small tiles fill the GPU sooner, large ones load the constants less often."""
+    if tokens <= 1024:
+        return 8, 1
+    return (32, 1) if tokens <= 65536 else (128, 4)
 
 
 def _check_inputs(

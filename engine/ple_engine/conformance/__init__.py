@@ -1,1 +1,1 @@
-"""Tests that any tree with the PLE classes can be held against. Run: python -m ple_engine.conformance --help."""
+"""Tests to hold any tree with the PLE classes against. Try: python -m ple_engine.conformance --help"""

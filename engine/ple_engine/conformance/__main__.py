@@ -52,21 +52,23 @@ def _prepare(options: argparse.Namespace, suites: list[str]) -> str:
     except ImportError as error:
         raise _CannotRunError(f"torch is missing ({error}); install stackmerge[engine]") from error
     if not torch.cuda.is_available():
-        os.environ.setdefault("TRITON_INTERPRET", "1")  # before triton is imported: it reads this at each @jit
+        os.environ.setdefault(
+            "TRITON_INTERPRET", "1"
+        )  # before triton is imported: it reads this at each @jit
     try:
         import numpy  # noqa: F401
         import pytest  # noqa: F401
         import triton  # noqa: F401
     except ImportError as error:
         raise _CannotRunError(f"{error.name} is missing; install stackmerge[engine]") from error
-    from ple_engine.conformance.plugin import hash_device
+    from ple_engine.conformance.device import describe_hash_device
     from ple_engine.conformance.targets import TargetError, make_target
 
     try:
         make_target(options.target, options.tree).check(suites)
     except TargetError as error:
         raise _CannotRunError(" ".join(str(error).split())) from error
-    return hash_device()[1]
+    return describe_hash_device()
 
 
 def _run(options: argparse.Namespace, suites: list[str], pytest_options: list[str]) -> int:

@@ -61,7 +61,7 @@ class FakeStream:
             return len(self._work)
 
     def launch(self, read: Callable[[], None], *, waits: bool = True) -> int:
-        """Queue a graph: wait for the flag, `read` the staging, reset the flag. Returns at once, like queue."""
+        """Queue a graph: wait for the flag, `read` the staging, reset the flag. Returns like `queue`."""
 
         def graph() -> None:
             if waits:
@@ -112,11 +112,13 @@ class FakeStream:
                 self._want(work())
                 late = time.monotonic() - start > _PATIENCE
                 if self.done < work() and (late or (self._is_stuck() and not own_thread)):
-                    raise TimeoutError(f"a fill waited on stream position {position()}, which never completed")
+                    raise TimeoutError(
+                        f"a fill waited on stream position {position()}, which never completed"
+                    )
                 self._changed.wait(_POLL)
 
     def _is_stuck(self) -> bool:
-        """The device waits for a fill, the engine for the device, and the fill (who asks) for the device too."""
+        """The device waits for a fill, the engine for the device, and the fill, which asks, for it too."""
         return self._flag_waits and self._engine_blocked and int(self.flag[0]) == 0
 
     def _must_yield(self, start: float) -> bool:
@@ -131,7 +133,9 @@ class FakeStream:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._stopped or self.done < min(self._wanted, len(self._work)))
+                self._changed.wait_for(
+                    lambda: self._stopped or self.done < min(self._wanted, len(self._work))
+                )
                 if self._stopped:
                     return
                 work = self._work[self.done]
@@ -197,7 +201,7 @@ class FakeStore:
         if error is not None:
             raise error
         for address, rows in staged:
-            (ctypes.c_int64 * len(rows)).from_address(address)[:] = rows
+            ctypes.memmove(address, (ctypes.c_int64 * len(rows))(*rows), 8 * len(rows))
         if signal_addr:
             ctypes.c_int64.from_address(signal_addr).value = 1
 
@@ -209,7 +213,9 @@ def window(*tokens: int) -> int:
     return tokens[0] * 10**8 + tokens[1] * 10**4 + tokens[2]
 
 
-def async_memory(stream: FakeStream, data: torch.Tensor, log: list[torch.Tensor] | None = None) -> torch.Tensor:
+def async_memory(
+    stream: FakeStream, data: torch.Tensor, log: list[torch.Tensor] | None = None
+) -> torch.Tensor:
     """`data` as memory at one end of the stream: non_blocking copies from it are queued.
 
     Anything else that looks at its values waits for the stream first, as it would with device memory; but
@@ -228,7 +234,7 @@ def async_memory(stream: FakeStream, data: torch.Tensor, log: list[torch.Tensor]
             views = ("__getitem__", "__get__", "data_ptr", "numel", "size", "view", "reshape", "dim")
             if log is None and name not in views:
                 stream.synchronize()
-            return super().__torch_function__(func, types, args, kwargs)
+            return super().__torch_function__(func, types, args, kwargs)  # type: ignore[no-untyped-call]
 
     return data.as_subclass(AsyncMemory)
 

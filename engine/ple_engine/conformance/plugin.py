@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from ple_engine.conformance.device import describe_hash_device
 from ple_engine.conformance.targets import Target, make_target
 
 
@@ -27,20 +27,11 @@ def target(request: pytest.FixtureRequest) -> Target:
     return make_target(request.config.getoption("--ple-target"), Path(tree) if tree else None)
 
 
-def hash_device() -> tuple[str, str]:
-    """Torch's name of the device that kernels run on here, and how a report should call it."""
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda", torch.cuda.get_device_name()
-    return "cpu", "CPU, Triton interpreter"
-
-
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
-    report: pytest.TestReport = yield
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
     marker = item.get_closest_marker("ple_device")
-    device = marker.args[0] if marker else hash_device()[1]
+    device = marker.args[0] if marker else describe_hash_device()
     if report.when == "setup":
         report.user_properties.append(("device", device))
         item.user_properties.append(("device", device))

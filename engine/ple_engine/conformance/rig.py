@@ -22,7 +22,7 @@ class EagerBuffers(list[torch.Tensor]):
     """Two eager buffers; a tree that knows one takes the first, and races as it would in production."""
 
     def data_ptr(self) -> int:
-        return self[0].data_ptr()
+        return int(self[0].data_ptr())
 
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(0)[key] if isinstance(key, slice) else super().__getitem__(key)
@@ -42,7 +42,9 @@ class Rig:
     def request(self) -> Any:
         """What the engine knows as a step begins: the newest token is on the device alone."""
         return SimpleNamespace(
-            input_ids=torch.tensor([*self.tokens, 0]), device_len=len(self.tokens) + 1, cached_len=len(self.tokens)
+            input_ids=torch.tensor([*self.tokens, 0]),
+            device_len=len(self.tokens) + 1,
+            cached_len=len(self.tokens),
         )
 
     def decode_step(self, launch_error: Exception | None = None) -> int:
@@ -104,7 +106,7 @@ def make_rig(
     flag = torch.zeros(1, dtype=torch.int64)
     stream = FakeStream(flag, polite=polite or prompt, prompt=prompt)
     store = FakeStore()
-    cls = target.disk_row_table()
+    cls: Any = target.disk_row_table()
     table: Any = cls.__new__(cls)
     rig = Rig(table, stream, store)
     with pytest.MonkeyPatch.context() as patch:
@@ -121,7 +123,7 @@ def make_rig(
 
 
 def _furnish(rig: Rig, flag: torch.Tensor, wait_sync: bool) -> None:
-    """The attributes that either tree's class uses. `_graph_consumed` is the fence: were it back, it must work."""
+    """The attributes that either tree's class uses; `_graph_consumed` is the fence, which must work if back."""
     table, stream, room = rig.table, rig.stream, _STAGED_TOKENS * _ROW_BYTES
     table._device = torch.device("cpu")
     table._wait_sync = wait_sync

@@ -25,13 +25,14 @@ class TargetError(Exception):
 class HashCase:
     """One hash on one device, as a target offers it.
 
-    kernel     (ids, context, cu_seqlens or None, out or None) to row ids, always the Triton kernel
+    kernel     (ids, context, cu_seqlens or None, out or None) to a call of the Triton kernel, ready to run:
+               what a tree builds beforehand and keeps is built by then
     row_ids    (metadata, out or None): the call the model makes
     reference  (metadata): torch operations
     """
 
     spec: HashSpec
-    kernel: Callable[..., torch.Tensor]
+    kernel: Callable[..., Callable[[], torch.Tensor]]
     row_ids: Callable[..., torch.Tensor]
     reference: Callable[..., torch.Tensor]
 
@@ -63,8 +64,8 @@ class EngineTarget(Target):
 
         embedding = NGramEmbedding(spec, device)
 
-        def kernel(ids: Any, context: Any, cu_seqlens: Any, out: Any = None) -> torch.Tensor:
-            return ple_row_ids(ids, context, cu_seqlens, embedding.constants, out=out)
+        def kernel(ids: Any, context: Any, cu_seqlens: Any, out: Any = None) -> Callable[[], torch.Tensor]:
+            return lambda: ple_row_ids(ids, context, cu_seqlens, embedding.constants, out=out)
 
         return HashCase(spec, kernel, embedding.row_ids, embedding.row_ids_reference)
 
@@ -93,20 +94,24 @@ class FreeTokenTarget(Target):
         for module in modules:
             path = self._root.joinpath(*module.split(".")).with_suffix(".py")
             if not path.is_file():
-                raise TargetError(f"{path}: missing; the freetoken target needs it (is --tree a FreeToken tree?)")
+                raise TargetError(
+                    f"{path}: missing; the freetoken target needs it (is --tree a FreeToken tree?)"
+                )
         sys.path.insert(0, str(self._root))
         for module in modules:
             try:
                 importlib.import_module(module)
             except Exception as error:
-                raise TargetError(f"{self._root}: cannot import {module}: {type(error).__name__}: {error}") from error
+                raise TargetError(
+                    f"{self._root}: cannot import {module}: {type(error).__name__}: {error}"
+                ) from error
 
     def hash_case(self, spec: HashSpec, device: torch.device) -> HashCase:
         embedding = self._embedding(spec, device)
         ple_row_ids = importlib.import_module(self._KERNEL).ple_row_ids
         names = list(inspect.signature(ple_row_ids).parameters)
 
-        def kernel(ids: Any, context: Any, cu_seqlens: Any, out: Any = None) -> torch.Tensor:
+        def kernel(ids: Any, context: Any, cu_seqlens: Any, out: Any = None) -> Callable[[], torch.Tensor]:
             known = {
                 "input_ids": ids,
                 "ngram_context": context,
@@ -120,14 +125,15 @@ class FreeTokenTarget(Target):
             }
             unknown = [name for name in names if name not in known]
             if unknown:
-                raise TargetError(f"{self._KERNEL}: ple_row_ids takes {unknown[0]}, which the suite does not know")
-            result: torch.Tensor = ple_row_ids(**{name: known[name] for name in names})
-            return result
+                raise TargetError(
+                    f"{self._KERNEL}: ple_row_ids takes {unknown[0]}, which the suite does not know"
+                )
+            return lambda: ple_row_ids(**{name: known[name] for name in names})
 
         return HashCase(spec, kernel, embedding.row_ids, embedding.row_ids_reference)
 
     def _embedding(self, spec: HashSpec, device: torch.device) -> Any:
-        """An NGramEmbedding put together without its constructor, which takes the whole model's configuration."""
+        """An NGramEmbedding without its constructor, which takes the whole model's configuration."""
         cls = importlib.import_module(self._EMBEDDING).NGramEmbedding
         embedding = cls.__new__(cls)
         embedding.ngram_size = spec.ngram_size
