@@ -1,0 +1,109 @@
+"""``.gitattributes`` of a tree, for merges that have no work tree.
+
+git reads attributes from a work tree only. So a private directory holds the ``.gitattributes`` files of the
+tree that is merged into, and nothing else; every git from 2.39 on reads them there, and no index is asked.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from stackmerge.git import Git
+from stackmerge.objects import TREE_MODE, Objects
+
+_CONVERTING = ("text", "eol", "filter", "ident", "working-tree-encoding")
+_ASKED = ("conflict-marker-size", "merge", *_CONVERTING)
+
+
+@dataclass(frozen=True)
+class PathAttributes:
+    """What matters of one path's attributes."""
+
+    marker_size: int = 7
+    merge: str = "unspecified"
+    converts: bool = False
+
+    @classmethod
+    def of(cls, values: Mapping[str, str], converts: bool) -> PathAttributes:
+        size = values.get("conflict-marker-size", "")
+        return cls(
+            marker_size=int(size) if size.isascii() and size.isdigit() and int(size) > 0 else 7,
+            merge=values.get("merge", "unspecified"),
+            converts=converts
+            or any(values.get(name, "unspecified") != "unspecified" for name in _CONVERTING),
+        )
+
+
+class Attributes:
+    """The attributes in force for a merge; ``use`` names the tree that they come from."""
+
+    def __init__(self, git: Git, objects: Objects, *, converts: bool) -> None:
+        """``converts``: the configuration (core.autocrlf, core.eol) changes line ends by itself."""
+        self._git = git
+        self._objects = objects
+        self._converts = converts
+        self._sources = lru_cache(maxsize=100_000)(self._find_sources)
+        self._current: tuple[tuple[bytes, str], ...] = ()
+        self._temporary = tempfile.TemporaryDirectory(prefix="stackmerge-attributes-")
+        self.directory = Path(self._temporary.name).resolve()
+
+    def close(self) -> None:
+        self._temporary.cleanup()
+
+    def use(self, tree: str) -> bool:
+        """Put the attributes of ``tree`` in force; True when they differ from those before."""
+        wanted = self._sources(tree)
+        if wanted == self._current:
+            return False
+        shutil.rmtree(self.directory)
+        self.directory.mkdir(mode=0o700)
+        for path, oid in wanted:
+            file = self.directory / os.fsdecode(path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(self._objects.blob(oid))
+        self._current = wanted
+        return True
+
+    def _find_sources(self, tree: str) -> tuple[tuple[bytes, str], ...]:
+        found: list[tuple[bytes, str]] = []
+        for name, entry in self._objects.tree(tree).items():
+            if entry.mode == TREE_MODE and name not in (b".git", b"..", b"."):
+                found += [(name + b"/" + path, oid) for path, oid in self._sources(entry.oid)]
+            elif name == b".gitattributes" and entry.is_file:
+                found.append((name, entry.oid))
+        return tuple(found)
+
+    def of(self, paths: Iterable[str]) -> dict[str, PathAttributes]:
+        """The attributes of each path, asked of git in one go."""
+        wanted = list(paths)
+        if not wanted:
+            return {}
+        asked = b"".join(os.fsencode(path) + b"\0" for path in wanted)
+        done = self._git.run("check-attr", "-z", "--stdin", *_ASKED, stdin=asked, attributes=self.directory)
+        values: dict[str, dict[str, str]] = {path: {} for path in wanted}
+        fields = done.stdout.split(b"\0")[:-1]
+        for path, name, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
+            values[os.fsdecode(path)][name.decode()] = value.decode(errors="replace")
+        return {path: PathAttributes.of(found, self._converts) for path, found in values.items()}
+
+    def smudged(self, path: str, oid: str, attributes: PathAttributes) -> bytes:
+        """The bytes of blob ``oid`` as a checkout would write them at ``path``."""
+        if not attributes.converts:
+            return self._objects.blob(oid)
+        done = self._git.run("cat-file", "--filters", f"--path={path}", oid, attributes=self.directory)
+        return done.stdout
+
+    def cleaned(self, path: str, data: bytes, attributes: PathAttributes) -> str:
+        """Write the blob that ``git add`` would make of a file ``path`` with these bytes; its id."""
+        if not attributes.converts:
+            return self._objects.write_blob(data)
+        done = self._git.run(
+            "hash-object", "-w", "--stdin", f"--path={path}", stdin=data, attributes=self.directory
+        )
+        return done.stdout.decode().strip()

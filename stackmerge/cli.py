@@ -1,0 +1,379 @@
+"""The command line: the only place that prints and exits."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stackmerge import screen
+from stackmerge.errors import Exit, StackmergeError, UsageError
+
+app = typer.Typer(
+    name="stackmerge",
+    help="Rebuild a fork's stack of merges on a new upstream base, and prove the result.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+rerere_app = typer.Typer(
+    help="The cache of recorded resolutions.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(rerere_app, name="rerere")
+
+Repo = Annotated[Path, typer.Option("--repo", help="The repository (default: the current directory).")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+File = Annotated[
+    str, typer.Option("--manifest", metavar="FILE", help="The manifest, in the top of the repository.")
+]
+Onto = Annotated[str | None, typer.Option("--onto", metavar="REV", help="The new base.")]
+HERE = Path()
+MANIFEST = "stackmerge.yaml"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"stackmerge {version('stackmerge')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version
+
+
+def _open(repo: Path, manifest: str) -> Any:
+    from stackmerge.repository import Repository
+    from stackmerge.stack import open_stack
+
+    repository = Repository(repo)
+    return open_stack(repository, _manifest_path(repository.top, manifest))
+
+
+def _manifest_path(top: Path, name: str) -> Path:
+    path = (top / name).resolve()
+    if path.suffix not in (".yaml", ".yml") or not path.is_relative_to(top.resolve()):
+        raise UsageError(f"--manifest: {name!r} is not a YAML file inside the repository", "")
+    return path
+
+
+@app.command()
+def adopt(
+    base: Annotated[str, typer.Option(help="The upstream commit that the stack stands on.")],
+    tip: Annotated[str, typer.Option(help="The tip of the stack: the deploy branch.")],
+    name: Annotated[str, typer.Option(help="The stack's name (default: the tip's branch).")] = "",
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Make a manifest and a lock from an existing history, and train on it."""
+    from stackmerge.adopt import adopt as run
+    from stackmerge.repository import Repository
+
+    with Repository(repo) as repository, screen.Progress("adopting") as progress:
+        adopted = run(repository, _manifest_path(repository.top, manifest), base, tip, name, progress.line)
+        screen.adopted(adopted, json)
+
+
+@app.command()
+def train(
+    revrange: Annotated[
+        list[str], typer.Argument(metavar="REVRANGE...", help="Merges to learn from, like v1.0..main.")
+    ],
+    repo: Repo = HERE,
+    json: Json = False,
+) -> None:
+    """Re-merge every merge commit of a range and learn what its author did."""
+    from stackmerge.repository import Repository
+    from stackmerge.train import merges_of
+    from stackmerge.train import train as run
+
+    with Repository(repo) as repository, screen.Progress("training") as progress:
+        commits = merges_of(repository, revrange)
+        repository.keep_commit_graph()
+        screen.trained(run(repository, commits, progress.line), json)
+
+
+@app.command()
+def plan(onto: Onto = None, repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> None:
+    """Pin every head and predict each step; writes nothing but objects."""
+    from stackmerge.rebuild import predict
+
+    stack = _open(repo, manifest)
+    with stack.repository:
+        made, records = predict(stack, onto)
+    screen.planned(made, records, json)
+
+
+@app.command()
+def rebuild(
+    onto: Onto = None,
+    first: Annotated[
+        str,
+        typer.Option("--from", metavar="STEP", help="Begin with this step; take those below as they are."),
+    ] = "",
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Skip a step that conflicts, and list them all.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Make every merge again, whatever is known.")
+    ] = False,
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Rebuild the stack on a base, one merge at a time."""
+    from stackmerge.rebuild import Options
+    from stackmerge.rebuild import rebuild as run
+
+    stack = _open(repo, manifest)
+    with stack.repository, screen.Progress("rebuilding") as progress:
+        outcome = run(stack, onto, Options(first, keep_going, fresh), progress.step)
+    screen.rebuilt(outcome, json)
+    raise typer.Exit(outcome.exit_code)
+
+
+@app.command(name="continue")
+def continue_(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> None:
+    """Record what was resolved in the private work tree, and go on."""
+    from stackmerge.rebuild import resume
+
+    stack = _open(repo, manifest)
+    with stack.repository, screen.Progress("rebuilding") as progress:
+        outcome = resume(stack, progress.step)
+    screen.rebuilt(outcome, json)
+    raise typer.Exit(outcome.exit_code)
+
+
+@app.command()
+def abort(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> None:
+    """Give up the rebuild that is under way; no branch has moved."""
+    from stackmerge.rebuild import abort as run
+
+    stack = _open(repo, manifest)
+    with stack.repository:
+        run(stack)
+    screen.said("given up; nothing has moved", {"status": "aborted"}, json)
+
+
+@app.command()
+def status(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> None:
+    """Show the last rebuild, running, stopped or done."""
+    from stackmerge.rebuild import current
+
+    stack = _open(repo, manifest)
+    with stack.repository:
+        screen.status(stack.name, current(stack), json)
+
+
+@app.command()
+def accept(
+    force: Annotated[
+        bool, typer.Option("--force", help="Move branches that stackmerge did not put where they are.")
+    ] = False,
+    unproven: Annotated[
+        str, typer.Option("--unproven", metavar="REASON", help="Accept although the proof failed.")
+    ] = "",
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Move the branches to the candidate."""
+    from stackmerge.rebuild import accept_candidate
+
+    stack = _open(repo, manifest)
+    with stack.repository:
+        run = accept_candidate(stack, force=force, reason=unproven)
+    screen.said(f"accepted: {stack.name} is at {run.tip[:12]}", {"status": "accepted", "tip": run.tip}, json)
+
+
+@app.command()
+def undo(
+    number: Annotated[
+        int | None,
+        typer.Argument(metavar="[STATE]", help="The state to go back to (default: the last but one)."),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the states that are kept.")] = False,
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Go back to an earlier accepted state."""
+    from stackmerge.undo import states
+    from stackmerge.undo import undo as run
+
+    stack = _open(repo, manifest)
+    with stack.repository:
+        if listed:
+            screen.states(states(stack), json)
+            return
+        found = run(stack, number)
+    screen.said(f"{stack.name} is back at {found.tip[:12]}", {"status": "undone", "tip": found.tip}, json)
+
+
+@app.command()
+def update(
+    steps: Annotated[
+        list[str] | None, typer.Argument(metavar="[STEP]...", help="The steps (default: all).")
+    ] = None,
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Fetch the heads of steps, show what changed, and pin them."""
+    from stackmerge.update import update as run
+
+    stack = _open(repo, manifest)
+    with stack.repository, screen.Progress("fetching") as progress:
+        found = run(stack, steps or [], progress.line)
+    screen.updated(found, json)
+
+
+@app.command()
+def verify(
+    old: Annotated[
+        str, typer.Argument(metavar="[OLD NEW]", help="Two tips or state numbers (default: the last two).")
+    ] = "",
+    new: Annotated[str, typer.Argument(metavar="", show_default=False)] = "",
+    old_base: Annotated[str, typer.Option(help="The base of OLD, where it is no state of this stack.")] = "",
+    new_base: Annotated[str, typer.Option(help="The base of NEW, where it is no state of this stack.")] = "",
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Prove one rebuild against another, path by path."""
+    from stackmerge.verify import verify as run
+
+    stack = _open(repo, manifest)
+    with stack.repository:
+        found = run(stack, old, new, old_base, new_base)
+    screen.proved(found, json)
+    raise typer.Exit(Exit.DONE if found.holds else Exit.PROOF)
+
+
+@rerere_app.command("list")
+def rerere_list(repo: Repo = HERE, json: Json = False) -> None:
+    """List every recorded resolution."""
+    from stackmerge.cache import listed
+    from stackmerge.repository import Repository
+
+    with Repository(repo) as repository:
+        screen.resolutions(listed(repository), json)
+
+
+@rerere_app.command("show")
+def rerere_show(
+    resolution: Annotated[str, typer.Argument(metavar="ID", help="An id, or the start of one.")],
+    repo: Repo = HERE,
+    json: Json = False,
+) -> None:
+    """Show one resolution: the conflict, the answer, and where it comes from."""
+    from stackmerge.cache import find
+    from stackmerge.repository import Repository
+
+    with Repository(repo) as repository:
+        screen.resolution(find(repository, resolution), repository.objects, json)
+
+
+@rerere_app.command("forget")
+def rerere_forget(
+    resolution: Annotated[str, typer.Argument(metavar="ID", help="An id, or the start of one.")],
+    repo: Repo = HERE,
+    json: Json = False,
+) -> None:
+    """Forget one resolution; the ref's history still has it."""
+    from stackmerge.cache import forget
+    from stackmerge.repository import Repository
+
+    with Repository(repo) as repository:
+        forgotten = forget(repository, resolution)
+    screen.said(f"forgotten: {forgotten}", {"forgotten": forgotten}, json)
+
+
+@rerere_app.command("import")
+def rerere_import(
+    directory: Annotated[
+        Path | None, typer.Argument(help="An rr-cache (default: the repository's own).")
+    ] = None,
+    repo: Repo = HERE,
+    json: Json = False,
+) -> None:
+    """Take over the resolutions of git's own rr-cache."""
+    from stackmerge.cache import import_rr_cache
+    from stackmerge.repository import Repository
+
+    with Repository(repo) as repository:
+        taken = import_rr_cache(repository, directory or repository.common_dir / "rr-cache")
+    for path, why in taken.skipped:
+        screen.warn(f"skipped {path}: {why}")
+    screen.said(
+        f"imported {taken.count} resolutions", {"imported": taken.count, "skipped": len(taken.skipped)}, json
+    )
+
+
+@rerere_app.command("export")
+def rerere_export(
+    directory: Annotated[Path, typer.Argument(help="Where to write; a repository's rr-cache, say.")],
+    repo: Repo = HERE,
+    json: Json = False,
+) -> None:
+    """Write the text resolutions as an rr-cache that git reads."""
+    from stackmerge.cache import export_rr_cache
+    from stackmerge.repository import Repository
+
+    with Repository(repo) as repository:
+        count = export_rr_cache(repository, directory)
+    screen.said(f"exported {count} resolutions to {directory}", {"exported": count}, json)
+
+
+@rerere_app.command("push")
+def rerere_push(
+    remote: Annotated[str, typer.Argument()] = "origin", repo: Repo = HERE, json: Json = False
+) -> None:
+    """Share the cache: push it to a remote, on top of what is there."""
+    from stackmerge.repository import Repository
+    from stackmerge.share import push
+
+    with Repository(repo) as repository:
+        sent = push(repository, remote)
+    screen.said(f"the cache on {remote} is at {sent[:12]}", {"commit": sent}, json)
+
+
+@rerere_app.command("pull")
+def rerere_pull(
+    remote: Annotated[str, typer.Argument()] = "origin", repo: Repo = HERE, json: Json = False
+) -> None:
+    """Take over what others recorded: fetch the cache of a remote and join it with ours."""
+    from stackmerge.repository import Repository
+    from stackmerge.share import pull
+
+    with Repository(repo) as repository:
+        count = pull(repository, remote)
+    screen.said(f"{count} resolutions are new", {"added": count}, json)
+
+
+def main() -> None:
+    """Run the command line; every error becomes one sentence, a hint and an exit code."""
+    json = "--json" in sys.argv
+    try:
+        app()
+    except StackmergeError as error:
+        screen.failed(error, json)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        screen.warn("interrupted; `stackmerge continue` goes on")
+        sys.exit(130)
+    except OSError as error:
+        screen.failed(
+            StackmergeError(f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")), json
+        )
+        sys.exit(Exit.ERROR)

@@ -1,0 +1,159 @@
+"""The git program: the only module that starts it.
+
+Every call names its repository with ``--git-dir`` and runs with pinned configuration, so neither the
+current directory, nor a user's settings that change merge results, nor inherited ``GIT_*`` variables count.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import IO
+
+from stackmerge.errors import StackmergeError
+
+OLDEST = (2, 39)
+
+# What changes a merge's bytes or a conflict's rerere id is pinned to the values of `git merge` itself.
+PINNED = {
+    "merge.conflictStyle": "merge",
+    "diff.algorithm": "histogram",
+    "merge.renames": "true",
+    "diff.renames": "true",
+    "merge.renameLimit": "7000",
+    "merge.directoryRenames": "conflict",
+    "merge.renormalize": "false",
+    "diff.context": "3",
+    "diff.interHunkContext": "0",
+    "rerere.enabled": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "commit.gpgSign": "false",
+    "core.hooksPath": os.devnull,
+    "advice.detachedHead": "false",
+}
+
+_KEEP = re.compile(
+    r"GIT_(CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|SSH(_COMMAND|_VARIANT)?|ASKPASS|TERMINAL_PROMPT|EXEC_PATH)$"
+)
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for git: the caller's, less every GIT_* variable that could redirect it."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or _KEEP.match(k)}
+    kept |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+    return kept | dict(extra or {})
+
+
+class GitFailed(StackmergeError):
+    """git itself said no; its own words are the message."""
+
+    def __init__(self, command: Sequence[str], status: int, stderr: str) -> None:
+        said = next(
+            (line for line in reversed(stderr.strip().splitlines()) if line.strip()), f"exit status {status}"
+        )
+        super().__init__(f"git {command[0]}: {re.sub('^(fatal|error): ', '', said)}")
+        self.status = status
+        self.stderr = stderr
+
+
+class Git:
+    """git on one repository.
+
+    ``git_dir`` is the repository's common directory: objects and refs, never one work tree's index.
+    """
+
+    def __init__(self, git_dir: Path, program: str = "") -> None:
+        self.git_dir = git_dir
+        self.program = program or os.environ.get("STACKMERGE_GIT", "git")
+
+    def command(self, *args: str, work_tree: Path | None = None, attributes: Path | None = None) -> list[str]:
+        """The argument vector for ``git ARGS``.
+
+        With ``work_tree``, in that linked work tree. With ``attributes``, on the repository, but reading
+        ``.gitattributes`` below that directory and nowhere else.
+        """
+        if work_tree:
+            where = ["-C", str(work_tree)]
+        elif attributes:
+            where = ["-C", str(attributes), f"--git-dir={self.git_dir}", f"--work-tree={attributes}"]
+        else:
+            where = [f"--git-dir={self.git_dir}"]
+        pins = [part for key, value in PINNED.items() for part in ("-c", f"{key}={value}")]
+        return [self.program, *where, *pins, *args]
+
+    def run(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        env: Mapping[str, str] | None = None,
+        ok: Sequence[int] = (0,),
+        work_tree: Path | None = None,
+        attributes: Path | None = None,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run ``git ARGS`` to its end. Raises GitFailed on an exit status that is not in ``ok``."""
+        try:
+            done = subprocess.run(
+                self.command(*args, work_tree=work_tree, attributes=attributes),
+                input=stdin,
+                stdin=subprocess.DEVNULL if stdin is None else None,
+                capture_output=True,
+                env=self._environment(env, attributes),
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise StackmergeError(f"{self.program} is not installed", "install git 2.39 or newer") from error
+        if done.returncode not in ok:
+            raise GitFailed(args, done.returncode, done.stderr.decode(errors="replace"))
+        return done
+
+    def text(self, *args: str, work_tree: Path | None = None) -> str:
+        """The standard output of ``git ARGS``, without the last line end."""
+        return self.run(*args, work_tree=work_tree).stdout.decode(errors="surrogateescape").removesuffix("\n")
+
+    @staticmethod
+    def _environment(extra: Mapping[str, str] | None, attributes: Path | None) -> dict[str, str]:
+        no_index = {"GIT_INDEX_FILE": str(attributes / ".no-index")} if attributes else {}
+        return environment({**no_index, **(extra or {})})
+
+    def child(self, *args: str, attributes: Path) -> subprocess.Popen[bytes]:
+        """Start ``git ARGS`` as a long-lived child that is spoken to over its pipes."""
+        return subprocess.Popen(
+            self.command(*args, attributes=attributes),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self._environment(None, attributes),
+        )
+
+    @cached_property
+    def version(self) -> tuple[int, int, int]:
+        """The version of git as three numbers. Raises StackmergeError when it is older than 2.39."""
+        said = self.text("version")
+        match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", said)
+        if not match:
+            raise StackmergeError(f"cannot read the version in {said!r}", "install git 2.39 or newer")
+        version = (int(match[1]), int(match[2]), int(match[3] or 0))
+        if version[:2] < OLDEST:
+            raise StackmergeError(f"git {match[0]} is too old", "install git 2.39 or newer")
+        return version
+
+    @property
+    def version_text(self) -> str:
+        return ".".join(map(str, self.version))
+
+
+def read_until_nul(stream: IO[bytes], buffer: bytearray) -> bytes:
+    """The next NUL-terminated token of a child's output. Raises EOFError when the child is gone."""
+    while (end := buffer.find(0)) < 0:
+        chunk = os.read(stream.fileno(), 65536)
+        if not chunk:
+            raise EOFError
+        buffer += chunk
+    token = bytes(buffer[:end])
+    del buffer[: end + 1]
+    return token

@@ -1,0 +1,241 @@
+"""The journal: the record of one rebuild, step by step. Everything downstream reads it.
+
+It is a chain of commits on ``refs/stackmerge/<stack>/journal``: each record is one commit whose message ends
+in JSON, whose tree is the tree made so far, and whose further parents keep the candidate commit and the head
+from being pruned. Writing a record is one object and one ref, whatever the length of the stack.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+
+from stackmerge.errors import StackmergeError
+from stackmerge.objects import Commit, Objects, Person
+from stackmerge.plan import Plan, PlannedStep
+from stackmerge.refs import Refs
+from stackmerge.replay import Used
+from stackmerge.resolution import Provenance
+
+_WRITER = "stackmerge <stackmerge@localhost>"
+DONE = ("clean", "replayed", "fixup", "by hand", "landed", "empty")
+LEFT_OUT = ("landed", "empty", "skipped", "conflict")
+
+
+@dataclass(frozen=True)
+class ConflictRecord:
+    """A path that git left unmerged in a step. ``reason`` says why nothing replayed; empty when something did."""
+
+    path: str
+    kind: str
+    reason: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What became of one step. ``commit`` is the commit below it when the step is left out.
+
+    ``inputs`` are what the result depends on besides ``below`` and ``head``: resolutions, policies, git.
+    """
+
+    name: str
+    kind: str
+    head: str
+    below: str
+    commit: str
+    tree: str
+    outcome: str
+    conflicts: tuple[ConflictRecord, ...] = ()
+    resolutions: tuple[Used, ...] = ()
+    landed: str = ""
+    inputs: str = ""
+    elapsed_s: float = 0.0
+    reused: bool = False
+
+    @property
+    def unresolved(self) -> tuple[ConflictRecord, ...]:
+        return tuple(conflict for conflict in self.conflicts if conflict.reason)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, object]) -> StepRecord:
+        known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
+        known["conflicts"] = tuple(ConflictRecord(**c) for c in known.get("conflicts", ()))  # type: ignore[attr-defined]
+        known["resolutions"] = tuple(_used(u) for u in known.get("resolutions", ()))  # type: ignore[attr-defined]
+        return cls(**known)  # type: ignore[arg-type]
+
+
+def _used(found: Mapping[str, object]) -> Used:
+    provenance = Provenance.from_json(dict(found.get("provenance", {})))  # type: ignore[call-overload]
+    return Used(**{**found, "provenance": provenance})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One rebuild as the journal tells it.
+
+    ``status``: running, complete, conflict, proof or error; ``state``: candidate, accepting, accepted, aborted.
+    """
+
+    plan: Plan
+    steps: tuple[StepRecord, ...] = ()
+    status: str = "running"
+    state: str = "candidate"
+    options: Mapping[str, object] = field(default_factory=dict)
+    proof: Mapping[str, object] | None = None
+    started: float = 0.0
+    elapsed_s: float = 0.0
+    detail: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def tip(self) -> str:
+        return self.steps[-1].commit if self.steps else self.plan.base
+
+    @property
+    def by_name(self) -> dict[str, StepRecord]:
+        return {step.name: step for step in self.steps}
+
+    def planned(self, name: str) -> PlannedStep:
+        return next(step for step in self.plan.steps if step.name == name)
+
+    def branches(self) -> dict[str, str]:
+        """The branch of every step that is in, and the deploy branch, with the commit each should be at."""
+        done = self.by_name
+        found = {f"refs/heads/{self.plan.stack}": self.tip}
+        for step in self.plan.steps:
+            record = done.get(step.name)
+            if step.branch and record and record.outcome not in LEFT_OUT:
+                found[f"refs/heads/{step.branch}"] = record.commit
+        return found
+
+
+def stack_ref(stack: str, name: str) -> str:
+    return f"refs/stackmerge/{stack}/{name}"
+
+
+class Journal:
+    """Writes and reads the journal of one stack."""
+
+    def __init__(self, objects: Objects, refs: Refs, stack: str) -> None:
+        self._objects = objects
+        self._refs = refs
+        self.ref = stack_ref(stack, "journal")
+
+    def start(self, plan: Plan, options: Mapping[str, object]) -> None:
+        """Begin a new journal; the one before stays reachable only where it was accepted."""
+        event = {"event": "start", "plan": plan.as_json(), "options": dict(options), "at": time.time()}
+        base = self._objects.commit(plan.base)
+        self._write(event, f"start on {plan.base[:12]}", base.tree, [plan.base], previous=None)
+
+    def step(self, record: StepRecord) -> None:
+        """Record what became of a step."""
+        subject = f"{record.name}: {record.outcome}"
+        keep = [record.commit, record.head]
+        self._write({"event": "step", "step": _slim(record)}, subject, record.tree, keep)
+
+    def end(
+        self, status: str, elapsed_s: float, proof: Mapping[str, object] | None, **detail: object
+    ) -> None:
+        """Record how the rebuild, or this part of it, ended."""
+        event = {"event": "end", "status": status, "elapsed_s": elapsed_s, "proof": proof, "detail": detail}
+        self._write(event, status)
+
+    def resume(self) -> None:
+        """Record that a stopped rebuild goes on: the step it stopped at counts as not done."""
+        self._write({"event": "resume", "at": time.time()}, "continue")
+
+    def note(self, state: str, **detail: object) -> None:
+        """Record that the result is being accepted, was accepted or was given up."""
+        self._write({"event": "state", "state": state, "detail": detail, "at": time.time()}, state)
+
+    def again(self, commit: str) -> None:
+        """Make the journal that ends at ``commit`` the current one, as a candidate to be accepted once more."""
+        self._refs.set_own(self.ref, commit)
+        self.note("candidate")
+
+    def _write(
+        self,
+        event: Mapping[str, object],
+        subject: str,
+        tree: str | None = None,
+        keep: list[str] | None = None,
+        previous: str | None = "",
+    ) -> None:
+        last = self._refs.get(self.ref) if previous == "" else previous
+        parents = list(dict.fromkeys([*([last] if last else []), *(keep or [])]))
+        if tree is None:
+            assert last is not None
+            tree = self._objects.commit(last).tree
+        writer = Person(_WRITER, int(time.time()), "+0000")
+        message = f"{subject}\n\n{json.dumps(event, sort_keys=True)}\n"
+        self._refs.set_own(
+            self.ref, self._objects.write_commit(Commit(tree, tuple(parents), writer, writer, message))
+        )
+
+    @property
+    def last(self) -> str | None:
+        """The newest journal commit, or None."""
+        return self._refs.get(self.ref)
+
+    def read(self, commit: str | None = None) -> Run | None:
+        """The run that ends at ``commit`` (default: the newest). None when there is none.
+
+        Raises StackmergeError when a record is damaged.
+        """
+        commit = commit or self.last
+        if commit is None:
+            return None
+        try:
+            return _replay_events(reversed(list(self._events(commit))))
+        except (ValueError, KeyError, TypeError, StopIteration) as error:
+            hint = f"look at it with `git log {self.ref}`; `git update-ref -d` removes it"
+            raise StackmergeError(f"the journal {self.ref} is damaged", hint) from error
+
+    def _events(self, commit: str) -> Iterator[dict[str, object]]:
+        while True:
+            found = self._objects.commit(commit)
+            event = json.loads(found.message.partition("\n\n")[2])
+            yield event
+            if event["event"] == "start":
+                return
+            commit = found.parents[0]
+
+
+def _slim(record: StepRecord) -> dict[str, object]:
+    """A record as JSON, without what is empty."""
+    found = {key: value for key, value in asdict(record).items() if value not in ((), "", False)}
+    found["resolutions"] = [
+        {**asdict(used), "provenance": used.provenance.as_json()} for used in record.resolutions
+    ]
+    return found
+
+
+def _replay_events(events: Iterator[dict[str, object]]) -> Run:
+    start = next(events)
+    run = Run(
+        plan=Plan.from_json(start["plan"]),  # type: ignore[arg-type]
+        options=start["options"],  # type: ignore[arg-type]
+        started=start["at"],  # type: ignore[arg-type]
+    )
+    known = asdict(run) | {"plan": run.plan}
+    steps: list[StepRecord] = []
+    for event in events:
+        if event["event"] == "step":
+            steps.append(StepRecord.from_json(event["step"]))  # type: ignore[arg-type]
+        elif event["event"] == "end":
+            elapsed = known["elapsed_s"] + event["elapsed_s"]
+            known |= {
+                "status": event["status"],
+                "proof": event["proof"],
+                "elapsed_s": elapsed,
+                "detail": event["detail"],
+            }
+        elif event["event"] == "resume":
+            known |= {"status": "running", "detail": {}}
+            while steps and steps[-1].outcome == "conflict":
+                steps.pop()
+        elif event["event"] == "state":
+            known |= {"state": event["state"], "detail": event["detail"]}
+    return Run(**{**known, "steps": tuple(steps)})

@@ -1,0 +1,83 @@
+"""Has a step's change arrived in the base: as itself, as one squashed commit, or commit by commit?
+
+A squash is no ancestor, so git would merge the old change once more. What arrived is found by patch id in
+the commits that the base gained, and a change that was reverted since has not arrived.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+
+import pygit2
+
+from stackmerge.repository import Repository
+
+
+class Landed:
+    """Answers for the commits that ``new_base`` has and ``old_base`` has not."""
+
+    def __init__(self, repository: Repository, old_base: str, new_base: str) -> None:
+        self._repository = repository
+        self._objects = repository.objects
+        self._old = old_base
+        self._new = new_base
+
+    def how(self, head: str, kind: str) -> str:
+        """How the step of ``head`` arrived, in words; empty when it has not."""
+        if self._old == self._new:
+            return ""
+        if kind == "pick":
+            found = self._arrival(self._objects.parent_tree(head), self._objects.commit(head).tree)
+            return f"as {found[:12]}" if found else ""
+        if self._repository.is_ancestor(head, self._new):
+            return "" if self._repository.is_ancestor(head, self._old) else "merged"
+        return self._squashed(head) or self._picked(head)
+
+    def _squashed(self, head: str) -> str:
+        fork = self._repository.merge_base(head, self._new)
+        if fork is None:
+            return ""
+        found = self._arrival(self._objects.commit(fork).tree, self._objects.commit(head).tree)
+        return f"squashed as {found[:12]}" if found else ""
+
+    def _picked(self, head: str) -> str:
+        """Each commit of the head has its like in the base."""
+        walk = self._repository.raw.walk(head)
+        walk.hide(self._new)
+        own = [str(c.id) for c in walk if len(c.parent_ids) <= 1]
+        if not own:
+            return ""
+        found = [self._arrival(self._objects.parent_tree(c), self._objects.commit(c).tree) for c in own]
+        return f"cherry-picked as {found[0][:12]} and {len(found) - 1} more" if all(found) else ""
+
+    def _arrival(self, before: str, after: str) -> str:
+        """The newest base commit that makes the change from one tree to the other and still stands."""
+        paths = frozenset(self._objects.diff(before, after))
+        candidates = self._gained.get(paths, [])
+        if not paths or not candidates:
+            return ""
+        wanted, undone = self._patch_id(before, after), self._patch_id(after, before)
+        for commit in candidates:  # newest first: a revert that is newer than the change takes it away
+            found = self._patch_id(self._objects.parent_tree(commit), self._objects.commit(commit).tree)
+            if found == undone:
+                return ""
+            if found == wanted:
+                return commit
+        return ""
+
+    @cached_property
+    def _gained(self) -> dict[frozenset[str], list[str]]:
+        """The commits that the base gained, newest first, by the set of paths that each changes."""
+        walk = self._repository.raw.walk(self._new, pygit2.enums.SortMode.TOPOLOGICAL)
+        walk.hide(self._old)
+        gained: dict[frozenset[str], list[str]] = defaultdict(list)
+        for commit in walk:
+            if len(commit.parent_ids) <= 1:
+                changed = self._objects.diff(self._objects.parent_tree(str(commit.id)), str(commit.tree_id))
+                gained[frozenset(changed)].append(str(commit.id))
+        return gained
+
+    def _patch_id(self, before: str, after: str) -> str:
+        old, new = (self._repository.raw.get(tree) for tree in (before, after))
+        return str(self._repository.raw.diff(old, new).patchid)

@@ -1,0 +1,215 @@
+"""The object database, in process: blobs, trees and commits as git stores them, through pygit2.
+
+Paths are ``str`` with undecodable bytes as surrogates (``os.fsdecode``); object ids are lowercase hex.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import pygit2
+
+from stackmerge.errors import StackmergeError
+
+TREE_MODE = 0o040000
+LINK_MODE = 0o120000
+COMMIT_MODE = 0o160000
+FILE_MODES = (0o100644, 0o100755)
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a tree, or one stage of a conflict."""
+
+    mode: int
+    oid: str
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode in FILE_MODES
+
+
+@dataclass(frozen=True)
+class Person:
+    """``Name <mail>`` with seconds since the epoch and a zone like ``+0200``."""
+
+    who: str
+    when: int
+    zone: str
+
+    @classmethod
+    def parse(cls, text: str) -> Person:
+        who, when, zone = text.rsplit(" ", 2)
+        return cls(who, int(when), zone)
+
+    def __str__(self) -> str:
+        return f"{self.who} {self.when} {self.zone}"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit object, header by header; ``extra`` keeps the headers that are not interpreted."""
+
+    tree: str
+    parents: tuple[str, ...]
+    author: Person
+    committer: Person
+    message: str
+    extra: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, raw: bytes) -> Commit:
+        head, _, message = raw.decode("utf-8", "surrogateescape").partition("\n\n")
+        pairs = [line.split(" ", 1) for line in head.replace("\n ", "\0").split("\n")]
+        headers = [(key, value.replace("\0", "\n ")) for key, value in pairs]
+        known = dict(headers)
+        return cls(
+            tree=known["tree"],
+            parents=tuple(value for key, value in headers if key == "parent"),
+            author=Person.parse(known["author"]),
+            committer=Person.parse(known["committer"]),
+            message=message,
+            extra=tuple(pair for pair in headers if pair[0] not in ("tree", "parent", "author", "committer")),
+        )
+
+    def serialise(self) -> bytes:
+        lines = [f"tree {self.tree}", *(f"parent {p}" for p in self.parents)]
+        lines += [f"author {self.author}", f"committer {self.committer}"]
+        lines += [f"{key} {value}" for key, value in self.extra]
+        return ("\n".join(lines) + "\n\n" + self.message).encode("utf-8", "surrogateescape")
+
+    @property
+    def subject(self) -> str:
+        return self.message.strip().partition("\n")[0]
+
+    def unsigned(self) -> Commit:
+        """The same commit without a signature, which would not survive a change."""
+        return replace(self, extra=tuple(p for p in self.extra if not p[0].startswith("gpgsig")))
+
+
+class Objects:
+    """Reads and writes the objects of one repository."""
+
+    def __init__(self, repository: pygit2.Repository) -> None:
+        self._odb = repository.odb
+        self.tree = lru_cache(maxsize=20_000)(self._read_tree)
+        self.commit = lru_cache(maxsize=20_000)(self._read_commit)
+
+    def read(self, oid: str, kind: int) -> bytes:
+        """The content of an object. Raises StackmergeError when it is missing or of another kind."""
+        try:
+            found, data = self._odb.read(oid)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise StackmergeError(
+                f"object {oid} is missing or damaged", "run `git fsck` in the repository"
+            ) from error
+        if int(found) != kind:
+            raise StackmergeError(
+                f"object {oid} is not what its reference says", "run `git fsck` in the repository"
+            )
+        return bytes(data)
+
+    def _write(self, kind: int, data: bytes) -> str:
+        try:
+            return str(self._odb.write(kind, data))
+        except (pygit2.GitError, OSError) as error:
+            raise StackmergeError(
+                f"cannot write to the object database: {error}", "is the disk full?"
+            ) from error
+
+    def blob(self, oid: str) -> bytes:
+        return self.read(oid, pygit2.GIT_OBJECT_BLOB)
+
+    def write_blob(self, data: bytes) -> str:
+        return self._write(pygit2.GIT_OBJECT_BLOB, data)
+
+    def _read_commit(self, oid: str) -> Commit:
+        return Commit.parse(self.read(oid, pygit2.GIT_OBJECT_COMMIT))
+
+    def parent_tree(self, oid: str) -> str:
+        """The tree of a commit's first parent; the empty tree for a root commit."""
+        parents = self.commit(oid).parents
+        return self.commit(parents[0]).tree if parents else EMPTY_TREE
+
+    def write_commit(self, commit: Commit) -> str:
+        return self._write(pygit2.GIT_OBJECT_COMMIT, commit.serialise())
+
+    def _read_tree(self, oid: str) -> Mapping[bytes, Entry]:
+        """The entries of a tree, by name, in git's order."""
+        data = b"" if oid == EMPTY_TREE else self.read(oid, pygit2.GIT_OBJECT_TREE)
+        entries, at = {}, 0
+        while at < len(data):
+            space = data.index(b" ", at)
+            nul = data.index(b"\0", space)
+            entries[data[space + 1 : nul]] = Entry(int(data[at:space], 8), data[nul + 1 : nul + 21].hex())
+            at = nul + 21
+        return entries
+
+    def write_tree(self, entries: Mapping[bytes, Entry]) -> str:
+        """Write a tree; git orders a directory as if its name ended in a slash."""
+        order = sorted(entries, key=lambda name: name + (b"/" if entries[name].mode == TREE_MODE else b""))
+        raw = b"".join(b"%o %s\0%s" % (entries[n].mode, n, bytes.fromhex(entries[n].oid)) for n in order)
+        return self._write(pygit2.GIT_OBJECT_TREE, raw)
+
+    def lookup(self, tree: str, path: str) -> Entry | None:
+        """The entry at ``path`` in ``tree``, or None."""
+        *folders, name = os.fsencode(path).split(b"/")
+        for folder in folders:
+            step = self.tree(tree).get(folder)
+            if step is None or step.mode != TREE_MODE:
+                return None
+            tree = step.oid
+        return self.tree(tree).get(name)
+
+    def edit(self, tree: str, changes: Mapping[str, Entry | None]) -> str:
+        """The tree with each path set to its entry, or removed where that is None."""
+        if not changes:
+            return tree
+        return self._edit(
+            tree, {tuple(os.fsencode(path).split(b"/")): entry for path, entry in changes.items()}
+        )
+
+    def _edit(self, tree: str, changes: Mapping[tuple[bytes, ...], Entry | None]) -> str:
+        entries = dict(self.tree(tree))
+        below: dict[bytes, dict[tuple[bytes, ...], Entry | None]] = {}
+        for (name, *rest), entry in changes.items():
+            if rest:
+                below.setdefault(name, {})[tuple(rest)] = entry
+            elif entry is None:
+                entries.pop(name, None)
+            else:
+                entries[name] = entry
+        for name, inner in below.items():
+            old = entries.get(name)
+            sub = self._edit(old.oid if old and old.mode == TREE_MODE else EMPTY_TREE, inner)
+            if sub != EMPTY_TREE:
+                entries[name] = Entry(TREE_MODE, sub)
+            elif old and old.mode == TREE_MODE:
+                del entries[name]
+        return self.write_tree(entries) if entries else EMPTY_TREE
+
+    def diff(self, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+        """Every path that differs between two trees (no rename detection), with both its entries."""
+        return {os.fsdecode(path): pair for path, pair in self._diff(old, new, b"")}
+
+    def _diff(
+        self, old: str, new: str, prefix: bytes
+    ) -> Iterator[tuple[bytes, tuple[Entry | None, Entry | None]]]:
+        if old == new:
+            return
+        before, after = self.tree(old), self.tree(new)
+        for name in before.keys() | after.keys():
+            a, b = before.get(name), after.get(name)
+            if a == b:
+                continue
+            a_tree = a.oid if a and a.mode == TREE_MODE else EMPTY_TREE
+            b_tree = b.oid if b and b.mode == TREE_MODE else EMPTY_TREE
+            yield from self._diff(a_tree, b_tree, prefix + name + b"/")
+            a_leaf = a if a and a.mode != TREE_MODE else None
+            b_leaf = b if b and b.mode != TREE_MODE else None
+            if a_leaf != b_leaf:
+                yield prefix + name, (a_leaf, b_leaf)

@@ -1,0 +1,91 @@
+"""The plan of a rebuild: every revision resolved and every head pinned, before anything is merged."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from stackmerge.errors import UsageError
+from stackmerge.landed import Landed
+from stackmerge.lock import Lock, Pin
+from stackmerge.manifest import Manifest, Step
+from stackmerge.repository import Repository
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """One step with its pinned head. ``earlier`` is its last accepted commit; ``landed`` how it is in the base."""
+
+    name: str
+    kind: str
+    source: str
+    head: str
+    branch: str = ""
+    pr: str = ""
+    title: str = ""
+    notes: str = ""
+    earlier: str = ""
+    landed: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a rebuild will do. ``old_base`` and ``old_tip`` are empty before the first accepted rebuild."""
+
+    stack: str
+    base: str
+    old_base: str
+    old_tip: str
+    steps: tuple[PlannedStep, ...]
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: dict[str, object]) -> Plan:
+        steps = tuple(PlannedStep(**step) for step in found["steps"])  # type: ignore[attr-defined]
+        return cls(**{**found, "steps": steps})  # type: ignore[arg-type]
+
+
+def make(repository: Repository, manifest: Manifest, lock: Lock, onto: str | None) -> Plan:
+    """Resolve a manifest against the repository. Raises UsageError for a revision that is not here."""
+    base = repository.commit_id(onto or lock.base or manifest.base, "--onto" if onto else "base")
+    old_base = lock.base or repository.commit_id(manifest.base, f"{manifest.path.name}: base")
+    landed = Landed(repository, old_base, base)
+    steps = tuple(
+        _plan_step(repository, step, lock.steps.get(step.name), base, landed) for step in manifest.steps
+    )
+    return Plan(manifest.stack, base, lock.base, lock.tip, steps)
+
+
+def _plan_step(repository: Repository, step: Step, pin: Pin | None, base: str, landed: Landed) -> PlannedStep:
+    head = pinned_head(repository, step, pin)
+    parents = repository.objects.commit(head).parents
+    if step.kind == "pick" and len(parents) > 1:
+        raise UsageError(f"{step.where}: {step.source!r} is a merge, which cannot be picked", "use `merge:`")
+    earlier = pin.commit if pin and pin.commit and repository.has(pin.commit) else ""
+    if step.kind == "merge" and not earlier and repository.merge_base(head, base) is None:
+        raise UsageError(
+            f"{step.where}: {step.source!r} has no history in common with the base", "is it the right one?"
+        )
+    return PlannedStep(
+        name=step.name,
+        kind=step.kind,
+        source=step.source,
+        head=head,
+        branch=step.branch,
+        pr=step.pr,
+        title=step.title,
+        notes=step.notes,
+        earlier=earlier,
+        landed=landed.how(head, step.kind),
+    )
+
+
+def pinned_head(repository: Repository, step: Step, pin: Pin | None) -> str:
+    """The head a step is pinned to; what its source names now where it has no pin yet."""
+    if pin is None or pin.source != step.source:
+        return repository.commit_id(step.source, step.where)
+    if not repository.has(pin.head):
+        hint = f"run `stackmerge update {step.name}`"
+        raise UsageError(f"{step.where}: the pinned head {pin.head[:12]} of {step.name!r} is not here", hint)
+    return pin.head

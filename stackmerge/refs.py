@@ -1,0 +1,78 @@
+"""The one place that moves refs. Branches move in one transaction with their old values checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pygit2
+
+from stackmerge.errors import StackmergeError, UsageError
+from stackmerge.git import Git, GitFailed
+
+OWN = "refs/stackmerge/"
+NONE = "0" * 40
+
+
+@dataclass(frozen=True)
+class Update:
+    """One ref of a transaction: ``new`` None deletes it, ``old`` None says that it must not exist yet."""
+
+    ref: str
+    new: str | None
+    old: str | None
+
+
+def checked_name(ref: str, what: str) -> str:
+    """``ref`` if git would accept it. Raises UsageError, naming ``what`` it was for."""
+    tail = ref.removeprefix("refs/heads/")
+    if tail.startswith("-") or not ref.startswith("refs/") or not pygit2.reference_is_valid_name(ref):
+        raise UsageError(f"{what}: {tail!r} is not a valid ref name", "see `git help check-ref-format`")
+    return ref
+
+
+class Refs:
+    """Reads and moves the refs of one repository."""
+
+    def __init__(self, repository: pygit2.Repository, git: Git) -> None:
+        self._repository = repository
+        self._git = git
+
+    def get(self, ref: str) -> str | None:
+        """The object that ``ref`` points to, or None."""
+        found = self._repository.references.get(ref)
+        return str(found.resolve().target) if found is not None else None
+
+    def below(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """Every ref whose name starts with ``prefix``, with its object, in order of name."""
+        for ref in sorted(self._repository.references.iterator(), key=lambda r: r.name):
+            if ref.name.startswith(prefix):
+                yield ref.name, str(ref.resolve().target)
+
+    def set_own(self, ref: str, oid: str) -> None:
+        """Move one ref below refs/stackmerge/, which nobody but the holder of the stack's lock moves."""
+        if not ref.startswith(OWN):
+            raise ValueError(f"{ref} is not below {OWN}")
+        try:
+            self._repository.references.create(ref, oid, force=True)
+        except (pygit2.GitError, OSError, ValueError) as error:
+            raise StackmergeError(f"cannot write {ref}: {error}", "is the disk full?") from error
+
+    def transaction(self, updates: Iterable[Update], message: str) -> None:
+        """Move all refs or none. Raises StackmergeError when one of them is not at its old value."""
+        commands = [b"start"]
+        for update in updates:
+            if update.new == update.old:
+                continue
+            words = [update.ref.encode(), (update.new or NONE).encode(), (update.old or NONE).encode()]
+            commands.append(b"update " + b"\0".join(words))
+        if len(commands) == 1:
+            return
+        stdin = b"".join(command + b"\0" for command in [*commands, b"prepare", b"commit"])
+        try:
+            self._git.run("update-ref", "-m", message, "--create-reflog", "--stdin", "-z", stdin=stdin)
+        except GitFailed as error:
+            raise StackmergeError(
+                f"no ref was moved: {error.message}",
+                "somebody else moved a branch: look at it, then run again",
+            ) from error

@@ -1,0 +1,74 @@
+"""Talking to remotes, through GitPython: fetch and push with progress.
+
+The second and last place that starts git; GitPython's own commands for transfers, with our environment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import git as gitpython
+
+from stackmerge.errors import StackmergeError, UsageError
+from stackmerge.git import environment
+
+_URL = re.compile(r"\b(?:https?|ssh|git|file)://\S+|\b\S+@\S+:\S+")
+
+
+class _Progress(gitpython.RemoteProgress):
+    """Hands on each line of git's progress."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def update(self, *_: object) -> None:
+        self._tell(self._cur_line or "")
+
+
+class Remote:
+    """One named remote of a repository."""
+
+    def __init__(self, git_dir: Path, name: str, tell: Callable[[str], None] = lambda _: None) -> None:
+        self._repository = gitpython.Repo(git_dir)
+        kept = environment()
+        hidden = dict.fromkeys(self._repository.git.environment()) | {"GIT_DIR": str(git_dir)}
+        self._repository.git.update_environment(**{k: v for k, v in (kept | hidden).items() if v is not None})
+        self._tell = tell
+        if name not in [remote.name for remote in self._repository.remotes]:
+            raise UsageError(f"there is no remote {name!r}", "see `git remote -v`")
+        self._remote = self._repository.remote(name)
+
+    def fetch(self, refspecs: Sequence[str]) -> None:
+        """Fetch full refspecs. Raises StackmergeError with git's words, without the URL."""
+        try:
+            self._remote.fetch(list(refspecs), progress=_Progress(self._tell), no_tags=True, verbose=False)
+        except gitpython.GitCommandError as error:
+            raise self._failed("fetch", error) from None
+
+    def has(self, ref: str) -> bool:
+        """Is there a ref of this name on the remote?"""
+        try:
+            return bool(self._repository.git.ls_remote("--", self._remote.name, ref).strip())
+        except gitpython.GitCommandError as error:
+            raise self._failed("reach", error) from None
+
+    def push(self, refspecs: Sequence[str], **options: object) -> None:
+        """Push full refspecs, all or none. Raises StackmergeError with git's words, without the URL."""
+        try:
+            pushed = self._remote.push(list(refspecs), progress=_Progress(self._tell), atomic=True, **options)
+            pushed.raise_if_error()
+        except gitpython.GitCommandError as error:
+            raise self._failed("push", error) from None
+
+    def _failed(self, verb: str, error: gitpython.GitCommandError) -> StackmergeError:
+        said = [line.strip() for line in str(error.stderr).splitlines() if line.strip()]
+        line = next(
+            (one for one in said if one.startswith(("fatal:", "error:", "!"))),
+            said[-1] if said else "it failed",
+        )
+        return StackmergeError(
+            f"{verb} {self._remote.name}: {_URL.sub('<url>', line)}", "is the remote reachable?"
+        )

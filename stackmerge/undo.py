@@ -1,0 +1,48 @@
+"""Undo: go back to an earlier accepted state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stackmerge import accept
+from stackmerge.errors import StackmergeError, UsageError
+from stackmerge.journal import Run
+from stackmerge.stack import Stack
+
+
+@dataclass(frozen=True)
+class State:
+    """One accepted state that can be gone back to."""
+
+    number: int
+    base: str
+    tip: str
+    started: float
+    current: bool
+
+
+def states(stack: Stack) -> list[State]:
+    """The kept states, oldest first; the last one is what the branches show."""
+    found = accept.accepted_states(stack.repository, stack.name)
+    return [
+        State(number, run.plan.base, run.tip, run.started, number == found[-1][0])
+        for number, commit in found
+        if (run := stack.journal.read(commit))
+    ]
+
+
+def undo(stack: Stack, number: int | None = None) -> Run:
+    """Go back to state ``number`` (default: the one before). It becomes the newest state, so undo can be undone."""
+    with stack.exclusive():
+        kept = accept.accepted_states(stack.repository, stack.name)
+        if len(kept) < 2 and number is None:
+            raise StackmergeError("there is no earlier state to go back to", "see `stackmerge undo --list`")
+        wanted = kept[-2][0] if number is None else number
+        commit = dict(kept).get(wanted)
+        if commit is None:
+            raise UsageError(f"there is no state {wanted}", "see `stackmerge undo --list`")
+        stack.journal.again(commit)
+        run = stack.last_run()
+        assert run is not None
+        accept.accept(stack.repository, stack.journal, run, stack.manifest.lock_path)
+        return run

@@ -1,0 +1,52 @@
+"""Verify: the proof of one tip against another, asked for by hand."""
+
+from __future__ import annotations
+
+from stackmerge import accept
+from stackmerge.errors import UsageError
+from stackmerge.journal import Run
+from stackmerge.proof import Proof, prove, prove_run
+from stackmerge.stack import Stack
+
+
+def verify(stack: Stack, old: str, new: str, old_base: str = "", new_base: str = "") -> Proof:
+    """Prove NEW against OLD: state numbers, tips of kept states, or any tips with their bases.
+
+    Without names: the newest run against the last accepted state before it. Raises UsageError where a base
+    is not known.
+    """
+    states = accept.accepted_states(stack.repository, stack.name)
+    runs = {str(number): run for number, oid in states if (run := stack.journal.read(oid))}
+    if bool(old) != bool(new):
+        raise UsageError("verify takes two tips or none", "write `stackmerge verify OLD NEW`")
+    if not old:
+        last = stack.last_run()
+        if last and last.state == "candidate" and last.status in ("complete", "proof"):
+            runs["candidate"] = last
+        if len(runs) < 2:
+            raise UsageError("there are no two rebuilds to compare", "rebuild once more, or name OLD and NEW")
+        before, after = list(runs.values())[-2:]
+        return prove_run(stack.repository, before, after)
+    first, second = _find(stack, runs, old), _find(stack, runs, new)
+    if isinstance(first, Run) and isinstance(second, Run):
+        return prove_run(stack.repository, first, second)
+    return prove(
+        stack.repository,
+        _pair(stack, first, old_base, "--old-base"),
+        _pair(stack, second, new_base, "--new-base"),
+    )
+
+
+def _find(stack: Stack, runs: dict[str, Run], name: str) -> Run | str:
+    if name in runs:
+        return runs[name]
+    tip = stack.repository.commit_id(name, "verify")
+    return next((run for run in reversed(runs.values()) if run.tip == tip), tip)
+
+
+def _pair(stack: Stack, found: Run | str, base: str, option: str) -> tuple[str, str]:
+    if isinstance(found, Run):
+        return found.plan.base, found.tip
+    if not base:
+        raise UsageError(f"the base of {found[:12]} is not known", f"name it with {option}")
+    return stack.repository.commit_id(base, option), found

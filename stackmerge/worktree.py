@@ -1,0 +1,118 @@
+"""The private work tree in which a person resolves what nothing could replay.
+
+It looks as ``git merge`` would have left it: conflicted files with markers, their stages in the index, and
+MERGE_HEAD, but for what was replayed already. The user's own checkouts are never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from stackmerge import rerere
+from stackmerge.errors import StackmergeError
+from stackmerge.merge import Conflict
+from stackmerge.objects import Entry
+from stackmerge.plan import PlannedStep
+from stackmerge.repository import Repository
+
+_LABEL = re.compile(rb"^(<{7,}|\|{7,}|>{7,}) ([0-9a-f]{40})(:.*)?$", re.MULTILINE)
+
+
+class ConflictTree:
+    """The work tree of one stack, at ``<repository>/stackmerge/<stack>/worktree``."""
+
+    def __init__(self, repository: Repository, stack: str) -> None:
+        self._repository = repository
+        self._git = repository.git
+        self.path = repository.private / stack.replace("/", "%") / "worktree"
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / ".git").is_file()
+
+    def check_out(self, step: PlannedStep, below: str, tree: str, conflicts: Iterable[Conflict]) -> None:
+        """Lay out the step's conflict: ``tree`` with its markers, unmerged at ``conflicts``."""
+        self._create(below)
+        self._git.run("read-tree", "--reset", "-u", tree, work_tree=self.path)
+        unmerged = list(conflicts)
+        self._git.run("update-index", "-z", "--index-info", stdin=_stages(unmerged), work_tree=self.path)
+        for conflict in unmerged:
+            if conflict.kind == "fixup":
+                self._git.run("checkout", "--merge", "--", conflict.path, work_tree=self.path, ok=(0, 1))
+            self._name_sides(self.path / conflict.path, step.name)
+        own = Path(self._git.text("rev-parse", "--absolute-git-dir", work_tree=self.path))
+        (own / ("MERGE_HEAD" if step.kind == "merge" else "CHERRY_PICK_HEAD")).write_text(step.head + "\n")
+        (own / "MERGE_MSG").write_text(f"Merge {step.title or step.name}\n")
+
+    def _create(self, below: str) -> None:
+        if not self.exists:
+            self.remove()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._git.run(
+                "worktree", "add", "--detach", "--no-checkout", "--force", "--", str(self.path), below
+            )
+            return
+        self._git.run("checkout", "--detach", "--force", "--quiet", below, "--", work_tree=self.path)
+
+    def _name_sides(self, file: Path, name: str) -> None:
+        """Put names that mean something behind the markers; rerere ids do not depend on them."""
+        if file.is_symlink() or not file.is_file():
+            return
+        data = file.read_bytes()
+        names = {b"<": b"the stack below", b"|": b"merge base", b">": os.fsencode(name)}
+        named = _LABEL.sub(lambda m: m[1] + b" " + names[m[1][:1]] + (m[3] or b""), data)
+        if named != data:
+            file.write_bytes(named)
+
+    def result(self, markers_allowed: Iterable[str] = ()) -> str:
+        """The tree that a person staged. Raises StackmergeError while something is left to do."""
+        listed = self._git.run("ls-files", "-u", "-z", work_tree=self.path).stdout
+        unmerged = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed.split(b"\0") if line})
+        if unmerged:
+            raise StackmergeError(
+                f"still in conflict: {', '.join(unmerged)}",
+                f"edit them in {self.path}, `git add` them, then `continue`",
+            )
+        changed = self._git.run(
+            "diff-files", "--name-only", "-z", "--ignore-submodules", work_tree=self.path
+        ).stdout
+        if changed:
+            names = ", ".join(sorted(os.fsdecode(name) for name in changed.split(b"\0") if name))
+            raise StackmergeError(
+                f"changed but not staged: {names}", f"`git add` them in {self.path}, then `continue`"
+            )
+        tree = self._git.text("write-tree", work_tree=self.path)
+        self._refuse_markers(tree, set(markers_allowed))
+        return tree
+
+    def _refuse_markers(self, tree: str, allowed: set[str]) -> None:
+        objects = self._repository.objects
+        head = self._git.text("rev-parse", "HEAD^{tree}", work_tree=self.path)
+        for path, (_, now) in sorted(objects.diff(head, tree).items()):
+            if now and now.is_file and path not in allowed and rerere.has_markers(objects.blob(now.oid)):
+                raise StackmergeError(
+                    f"{path} still holds conflict markers",
+                    f"edit it in {self.path}, `git add` it, then `continue`",
+                )
+
+    def remove(self) -> None:
+        """Remove the work tree and git's record of it."""
+        if self.path.exists():
+            self._git.run("worktree", "remove", "--force", "--force", "--", str(self.path), ok=(0, 128))
+        self._git.run("worktree", "prune", ok=(0, 128))
+
+
+def _stages(conflicts: Iterable[Conflict]) -> bytes:
+    """What `update-index --index-info` needs to leave each path unmerged."""
+    lines: list[bytes] = []
+    for conflict in conflicts:
+        path = os.fsencode(conflict.path)
+        lines.append(b"0 %s\t%s" % (b"0" * 40, path))
+        stages: list[Entry | None] = [conflict.base, conflict.ours, conflict.theirs]
+        for number, entry in enumerate(stages, 1):
+            if entry:
+                lines.append(b"%o %s %d\t%s" % (entry.mode, entry.oid.encode(), number, path))
+    return b"".join(line + b"\0" for line in lines)
