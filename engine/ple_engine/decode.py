@@ -114,10 +114,12 @@ class DecodeLoop:
         if steps:
             self._collect(steps - 1)
 
+    def batch(self) -> DecodeBatch:
+        """The next step, as the table is told of it."""
+        return DecodeBatch(True, self.requests, self.requests, len(self.requests), self.input_ids)
+
     def _launch(self, graph: torch.cuda.CUDAGraph, step: int) -> None:
-        size = len(self.requests)
-        batch = DecodeBatch(True, self.requests, self.requests, size, self.input_ids)
-        with self.table.forward_host_ctx(batch, use_graph=True):
+        with self.table.forward_host_ctx(self.batch(), use_graph=True):
             graph.replay()
         self._sampled[step % 2].copy_(self.input_ids, non_blocking=True)
         self._done[step % 2].record()

@@ -103,9 +103,8 @@ class DiskRowTable:
         size = batch.padded_size
         self._check_fits(size, self._graph_pinned)
         self._token_readback[:size].copy_(batch.input_ids, non_blocking=True)
-        readback = (
-            torch.cuda.Event()
-        )  # one per fill: re-recording a shared one would move an earlier job's wait
+        # One event per fill: a shared one, recorded again, would move an earlier job's wait.
+        readback = torch.cuda.Event()
         readback.record(torch.cuda.current_stream(self._device))
         cancelled = threading.Event()
 
@@ -115,7 +114,7 @@ class DiskRowTable:
                 if not cancelled.is_set():
                     self.fill(_decode_runs(contexts, self._token_readback[:size].tolist()), graph=True)
             except BaseException:
-                self._flag.fill_(1)  # free the stream first; this step's output is lost anyway
+                self._flag.fill_(1)  # free the stream first; the step's output is lost
                 raise
 
         future = self._submit(job)

@@ -140,7 +140,7 @@ def _launch(
     constants: HashConstants,
     out: torch.Tensor,
 ) -> None:
-    """The first launch of a kind compiles; the next ones skip Triton's argument handling, most of its cost."""
+    """The first launch of a kind compiles; later ones skip Triton's argument handling, most of its cost."""
     tokens, requests = ids.shape[0], context.shape[0]
     tile, warps = _tile(tokens)
     cu_dtype = None if cu is None else cu.dtype
@@ -174,7 +174,7 @@ def _launch(
 
 
 def _tile(tokens: int) -> tuple[int, int]:
-    """Tokens and warps of one program: small tiles fill the GPU sooner, large ones load the constants less often."""
+    """Tokens and warps of a program: small tiles fill the GPU sooner, large ones load fewer constants."""
     if tokens <= 1024:
         return 8, 1
     return (32, 1) if tokens <= 65536 else (128, 4)

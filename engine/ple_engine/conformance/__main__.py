@@ -74,6 +74,7 @@ def _prepare(options: argparse.Namespace, suites: list[str]) -> str:
 def _run(options: argparse.Namespace, suites: list[str], pytest_options: list[str]) -> int:
     import pytest
 
+    os.environ.setdefault("COLUMNS", "300")  # so that the summary keeps the reason of a failure
     folder = Path(__file__).parent
     command = [str(folder / SUITES[suite]) for suite in suites]
     command += ["-p", "ple_engine.conformance.plugin", "-p", "no:cacheprovider", "--rootdir", str(folder)]

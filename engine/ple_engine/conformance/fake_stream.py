@@ -109,6 +109,8 @@ class FakeStream:
         own_thread = threading.current_thread() is self._engine
         with self._changed:
             while self.done < work() or (work() and not own_thread and self._must_yield(start)):
+                if self._stopped:
+                    raise TimeoutError("the fake stream was closed under a wait")
                 self._want(work())
                 late = time.monotonic() - start > _PATIENCE
                 if self.done < work() and (late or (self._is_stuck() and not own_thread)):
@@ -179,12 +181,14 @@ class FakeEvent:
 class FakeStore:
     """Row store of a context of two tokens: the row of a token is its window, as one int64.
 
-    `hold` makes fills of other threads wait; `fail` is raised by the next flush.
+    While `hold` is clear, fills of other threads wait; `flushing` tells that one began; `fail` is raised by the
+    next one.
     """
 
     def __init__(self) -> None:
         self.hold = threading.Event()
         self.hold.set()
+        self.flushing = threading.Event()
         self.fail: Exception | None = None
         self._engine = threading.current_thread()
         self._staged: list[tuple[int, list[int]]] = []
@@ -196,6 +200,7 @@ class FakeStore:
     def flush(self, signal_addr: int) -> None:
         staged, self._staged = self._staged, []
         if threading.current_thread() is not self._engine:
+            self.flushing.set()
             self.hold.wait(_PATIENCE)
         error, self.fail = self.fail, None
         if error is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -47,14 +47,17 @@ class Rig:
             cached_len=len(self.tokens),
         )
 
-    def decode_step(self, launch_error: Exception | None = None) -> int:
-        """Fill and launch a step; returns how much the stream has to do until its graph has run."""
+    def decode_step(self, launch: Callable[[], None] | None = None) -> int:
+        """Fill and launch a step; returns how much the stream has to do until its graph has run.
+
+        `launch` stands in for a launch that fails, by raising.
+        """
         req = self.request()
         ids = async_memory(self.stream, self._device_ids)
         batch = SimpleNamespace(is_decode=True, reqs=[req], padded_reqs=[req], padded_size=1, input_ids=ids)
         with self.table.forward_host_ctx(batch, use_graph=True):
-            if launch_error is not None:
-                raise launch_error
+            if launch is not None:
+                launch()
             until = self.stream.launch(self._graph, waits=self.table._wait_sync)
         # The engine moves on at once: whatever a fill still needs of the request, it must have taken.
         self.tokens.append(100 + self._step)
@@ -118,12 +121,12 @@ def make_rig(
             yield rig
         finally:
             store.hold.set()
+            stream.close()  # first: after a failure, a fill may still wait for it
             getattr(table, "close", lambda: None)()
-            stream.close()
 
 
 def _furnish(rig: Rig, flag: torch.Tensor, wait_sync: bool) -> None:
-    """The attributes that either tree's class uses; `_graph_consumed` is the fence, which must work if back."""
+    """The attributes that either tree's class uses; `_graph_consumed` is the fence, should it be back."""
     table, stream, room = rig.table, rig.stream, _STAGED_TOKENS * _ROW_BYTES
     table._device = torch.device("cpu")
     table._wait_sync = wait_sync

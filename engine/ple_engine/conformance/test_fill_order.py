@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 import torch
@@ -48,18 +49,47 @@ def test_two_eager_batches_are_staged_without_waiting_for_a_copy(target: Target)
 def test_a_failed_launch_leaves_no_flag_behind(target: Target) -> None:
     """Else the next graph passes its wait before its fill, and reads the failed step's rows."""
     with make_rig(target) as rig:
+
+        def fail_after_the_fill() -> None:
+            deadline = time.monotonic() + 1.0
+            while int(rig.table._flag[0]) == 0 and time.monotonic() < deadline:
+                rig.stream.wait(rig.stream.queued())
+            raise LaunchError
+
         rig.decode_overlapped(2)
         with pytest.raises(LaunchError):
-            rig.decode_step(launch_error=LaunchError())
-        assert int(rig.table._flag[0]) == 0
-        rig.store.hold.clear()
-        threading.Timer(0.5, rig.store.hold.set).start()
-        launched = rig.decode_step()
-        if launched and not rig.store.hold.is_set():
-            assert not rig.stream.wait(launched, timeout=0.1), "the graph ran before its fill"
-        assert rig.stream.wait(launched)
+            rig.decode_step(fail_after_the_fill)
+        assert_the_next_step_waits_for_its_fill(rig)
+
+
+def test_a_launch_that_fails_during_its_fill_leaves_no_flag_behind(target: Target) -> None:
+    with make_rig(target) as rig:
+
+        def fail_during_the_fill() -> None:
+            rig.stream.wait(rig.stream.queued())
+            rig.store.flushing.wait(1.0)
+            threading.Timer(0.3, rig.store.hold.set).start()
+            raise LaunchError
+
         rig.decode_overlapped(2)
-        assert rig.read == rig.expected(5)
+        rig.store.flushing.clear()
+        rig.store.hold.clear()
+        with pytest.raises(LaunchError):
+            rig.decode_step(fail_during_the_fill)
+        time.sleep(0.5)
+        assert_the_next_step_waits_for_its_fill(rig)
+
+
+def assert_the_next_step_waits_for_its_fill(rig: Rig) -> None:
+    assert int(rig.table._flag[0]) == 0, "the failed step's fill left the flag set"
+    rig.store.hold.clear()
+    threading.Timer(0.5, rig.store.hold.set).start()
+    launched = rig.decode_step()
+    if not rig.store.hold.is_set():
+        assert not rig.stream.wait(launched, timeout=0.1), "the graph ran before its fill"
+    assert rig.stream.wait(launched)
+    rig.decode_overlapped(2)
+    assert rig.read == rig.expected(5)
 
 
 def test_a_failed_fill_frees_the_stream_and_surfaces_at_the_next_step(target: Target) -> None:
