@@ -11,11 +11,11 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from stackmerge.git import Git
-from stackmerge.objects import TREE_MODE, Objects
+from stackmerge.objects import Objects
 
 _CONVERTING = ("text", "eol", "filter", "ident", "working-tree-encoding")
 _ASKED = ("conflict-marker-size", "merge", *_CONVERTING)
@@ -43,11 +43,9 @@ class PathAttributes:
 class Attributes:
     """The attributes in force for a merge; ``use`` names the tree that they come from."""
 
-    def __init__(self, git: Git, objects: Objects, *, converts: bool) -> None:
-        """``converts``: the configuration (core.autocrlf, core.eol) changes line ends by itself."""
+    def __init__(self, git: Git, objects: Objects) -> None:
         self._git = git
         self._objects = objects
-        self._converts = converts
         self._sources = lru_cache(maxsize=100_000)(self._find_sources)
         self._current: tuple[tuple[bytes, str], ...] = ()
         self._temporary = tempfile.TemporaryDirectory(prefix="stackmerge-attributes-")
@@ -72,12 +70,19 @@ class Attributes:
 
     def _find_sources(self, tree: str) -> tuple[tuple[bytes, str], ...]:
         found: list[tuple[bytes, str]] = []
-        for name, entry in self._objects.tree(tree).items():
-            if entry.mode == TREE_MODE and name not in (b".git", b"..", b"."):
-                found += [(name + b"/" + path, oid) for path, oid in self._sources(entry.oid)]
-            elif name == b".gitattributes" and entry.is_file:
-                found.append((name, entry.oid))
+        for mode, name, raw in self._objects.raw_tree(tree):
+            if mode == b"40000" and name not in (b".git", b"..", b"."):
+                found += [(name + b"/" + path, oid) for path, oid in self._sources(raw.hex())]
+            elif name == b".gitattributes" and mode.startswith(b"100"):
+                found.append((name, raw.hex()))
         return tuple(found)
+
+    @cached_property
+    def _converts(self) -> bool:
+        """Does the configuration change line ends by itself?"""
+        done = self._git.run("config", "--get-regexp", r"^core\.(autocrlf|eol)$", ok=(0, 1))
+        values = [line.split()[-1].lower() for line in done.stdout.decode(errors="replace").splitlines()]
+        return any(value not in ("false", "lf", "native") for value in values)
 
     def of(self, paths: Iterable[str]) -> dict[str, PathAttributes]:
         """The attributes of each path, asked of git in one go."""

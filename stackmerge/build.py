@@ -58,9 +58,9 @@ class Builder:
     def _reused(self, step: PlannedStep, below: str, earlier: Iterable[StepRecord]) -> StepRecord | None:
         for old in earlier:
             same = (old.below, old.head, old.kind, old.landed) == (below, step.head, step.kind, step.landed)
-            if same and not old.unresolved and old.outcome != "skipped" and self._repository.has(old.commit):
-                if old.inputs == self._inputs(step, old.resolutions):
-                    return replace(old, name=step.name, reused=True)
+            there = same and not old.unresolved and self._repository.has(old.commit)
+            if there and old.inputs == self._inputs(step, old.resolutions):
+                return replace(old, name=step.name, reused=True)
         return None
 
     def _inputs(self, step: PlannedStep, used: Iterable[Used]) -> str:
@@ -150,9 +150,9 @@ class Builder:
             self._note_landed(record)
 
     def _note_landed(self, record: StepRecord) -> None:
-        if record.outcome == "landed" and record.kind == "merge" and record.head not in self._landed_heads:
-            if not self._repository.is_ancestor(record.head, self._base):
-                self._landed_heads.append(record.head)
+        new = record.kind == "merge" and record.head not in self._landed_heads
+        if record.outcome == "landed" and new and not self._repository.is_ancestor(record.head, self._base):
+            self._landed_heads.append(record.head)
 
     def where_it_conflicts(self, step: PlannedStep, path: str, below: Sequence[StepRecord]) -> str:
         """``base`` if the head conflicts at ``path`` with the bare base, else the first step it conflicts with."""

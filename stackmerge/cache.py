@@ -11,7 +11,7 @@ from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.objects import Commit, Person
 from stackmerge.refs import Update
 from stackmerge.repository import Repository
-from stackmerge.resolution import REF, Exact, Provenance, Resolution, Resolutions, Text, fixup_key
+from stackmerge.resolution import REF, Exact, Fixup, Provenance, Resolution, Resolutions, Text, fixup_key
 
 _WRITER = "stackmerge <stackmerge@localhost>"
 _TRIES = 5
@@ -58,7 +58,8 @@ def listed(repository: Repository) -> list[Listed]:
     """Every resolution of the cache."""
     resolutions = repository.resolutions()
     found = [_listed_text(text) for key in resolutions.text_ids() for text in resolutions.text(key)]
-    for other in (*resolutions.all_exact(), *resolutions.all_fixups()):
+    others: list[Exact | Fixup] = [*resolutions.all_exact(), *resolutions.all_fixups()]
+    for other in others:
         kind = type(other).__name__.lower()
         found.append(Listed(other.id, kind, other.path, other.provenance.step, other.provenance.source))
     return found

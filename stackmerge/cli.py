@@ -1,7 +1,5 @@
 """The command line: the only place that prints and exits."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated, Any

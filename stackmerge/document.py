@@ -91,7 +91,7 @@ def read(path: Path, name: str) -> Node:
 def _refuse_aliases(data: bytes, name: str) -> None:
     for event in _events(data):
         if isinstance(event, yaml.AliasEvent):
-            line = event.start_mark.line + 1
+            line = event.start_mark.line + 1 if event.start_mark else 1
             raise UsageError(
                 f"{name}:{line}: aliases (`*{event.anchor}`) are not allowed", "write the value out"
             )
@@ -102,7 +102,7 @@ def _events(data: bytes) -> Iterator[yaml.Event]:
     for event in yaml.parse(data, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
-            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=event.start_mark)
+            raise yaml.YAMLError(f"nested more than {_MAX_DEPTH} deep")
         yield event
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from stackmerge.errors import StackmergeError
 from stackmerge.objects import Commit, Objects, Person
@@ -205,9 +205,10 @@ class Journal:
 
 def _slim(record: StepRecord) -> dict[str, object]:
     """A record as JSON, without what is empty."""
-    found = {key: value for key, value in asdict(record).items() if value not in ((), "", False)}
+    found = {key: value for key, value in vars(record).items() if value not in ((), "", False)}
+    found["conflicts"] = [vars(conflict) for conflict in record.conflicts]
     found["resolutions"] = [
-        {**asdict(used), "provenance": used.provenance.as_json()} for used in record.resolutions
+        {**vars(used), "provenance": used.provenance.as_json()} for used in record.resolutions
     ]
     return found
 
@@ -219,7 +220,7 @@ def _replay_events(events: Iterator[dict[str, object]]) -> Run:
         options=start["options"],  # type: ignore[arg-type]
         started=start["at"],  # type: ignore[arg-type]
     )
-    known = asdict(run) | {"plan": run.plan}
+    known = dict(vars(run))
     steps: list[StepRecord] = []
     for event in events:
         if event["event"] == "step":

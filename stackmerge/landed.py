@@ -79,5 +79,6 @@ class Landed:
         return gained
 
     def _patch_id(self, before: str, after: str) -> str:
-        old, new = (self._repository.raw.get(tree) for tree in (before, after))
-        return str(self._repository.raw.diff(old, new).patchid)
+        self._objects.write_tree({})  # libgit2 does not know the empty tree unless it is there
+        old, new = (self._repository.raw[tree].peel(pygit2.Tree) for tree in (before, after))
+        return str(new.diff_to_tree(old, swap=True).patchid)

@@ -6,9 +6,11 @@ Paths are ``str`` with undecodable bytes as surrogates (``os.fsdecode``); object
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import pygit2
 
@@ -18,11 +20,11 @@ TREE_MODE = 0o040000
 LINK_MODE = 0o120000
 COMMIT_MODE = 0o160000
 FILE_MODES = (0o100644, 0o100755)
+_TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One entry of a tree, or one stage of a conflict."""
 
     mode: int
@@ -140,14 +142,12 @@ class Objects:
 
     def _read_tree(self, oid: str) -> Mapping[bytes, Entry]:
         """The entries of a tree, by name, in git's order."""
+        return {name: Entry(int(mode, 8), raw.hex()) for mode, name, raw in self.raw_tree(oid)}
+
+    def raw_tree(self, oid: str) -> list[tuple[bytes, bytes, bytes]]:
+        """The entries of a tree as git stores them: octal mode, name, binary id. Many times faster than `tree`."""
         data = b"" if oid == EMPTY_TREE else self.read(oid, pygit2.GIT_OBJECT_TREE)
-        entries, at = {}, 0
-        while at < len(data):
-            space = data.index(b" ", at)
-            nul = data.index(b"\0", space)
-            entries[data[space + 1 : nul]] = Entry(int(data[at:space], 8), data[nul + 1 : nul + 21].hex())
-            at = nul + 21
-        return entries
+        return _TREE_ENTRY.findall(data)
 
     def write_tree(self, entries: Mapping[bytes, Entry]) -> str:
         """Write a tree; git orders a directory as if its name ended in a slash."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from stackmerge.errors import UsageError
 from stackmerge.landed import Landed
@@ -38,12 +38,16 @@ class Plan:
     steps: tuple[PlannedStep, ...]
 
     def as_json(self) -> dict[str, object]:
-        return asdict(self)
+        return {**vars(self), "steps": [_without_empty(step) for step in self.steps]}
 
     @classmethod
     def from_json(cls, found: dict[str, object]) -> Plan:
         steps = tuple(PlannedStep(**step) for step in found["steps"])  # type: ignore[attr-defined]
         return cls(**{**found, "steps": steps})  # type: ignore[arg-type]
+
+
+def _without_empty(step: PlannedStep) -> dict[str, str]:
+    return {key: value for key, value in vars(step).items() if value}
 
 
 def make(repository: Repository, manifest: Manifest, lock: Lock, onto: str | None) -> Plan:

@@ -51,14 +51,19 @@ class Remote:
     def has(self, ref: str) -> bool:
         """Is there a ref of this name on the remote?"""
         try:
-            return bool(self._repository.git.ls_remote("--", self._remote.name, ref).strip())
+            return bool(str(self._repository.git.ls_remote("--", self._remote.name, ref)).strip())
         except gitpython.GitCommandError as error:
             raise self._failed("reach", error) from None
 
-    def push(self, refspecs: Sequence[str], **options: object) -> None:
-        """Push full refspecs, all or none. Raises StackmergeError with git's words, without the URL."""
+    def push(self, refspecs: Sequence[str], leases: Sequence[str] = ()) -> None:
+        """Push full refspecs, all or none, each lease a ``ref:old id``.
+
+        Raises StackmergeError with git's words, without the URL.
+        """
         try:
-            pushed = self._remote.push(list(refspecs), progress=_Progress(self._tell), atomic=True, **options)
+            pushed = self._remote.push(
+                list(refspecs), progress=_Progress(self._tell), atomic=True, force_with_lease=list(leases)
+            )
             pushed.raise_if_error()
         except gitpython.GitCommandError as error:
             raise self._failed("push", error) from None

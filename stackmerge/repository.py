@@ -9,9 +9,9 @@ import pygit2
 
 from stackmerge.attributes import Attributes
 from stackmerge.errors import StackmergeError, UsageError
-from stackmerge.git import Git
+from stackmerge.git import Git, GitFailed
 from stackmerge.merge import Merger
-from stackmerge.objects import Objects
+from stackmerge.objects import Objects, Person
 from stackmerge.refs import Refs
 from stackmerge.resolution import REF, Resolutions
 
@@ -60,12 +60,7 @@ class Repository:
 
     @cached_property
     def attributes(self) -> Attributes:
-        config = self.raw.config
-        converts = any(
-            name in config and config[name].lower() not in ("false", "lf", "native")
-            for name in ("core.autocrlf", "core.eol")
-        )
-        return Attributes(self.git, self.objects, converts=converts)
+        return Attributes(self.git, self.objects)
 
     @cached_property
     def merger(self) -> Merger:
@@ -121,8 +116,7 @@ class Repository:
     def identity(self) -> str:
         """``Name <mail>`` of whoever runs this, for commits that have no author yet."""
         try:
-            who = self.raw.default_signature
-        except (KeyError, pygit2.GitError) as error:
+            return Person.parse(self.git.text("var", "GIT_COMMITTER_IDENT")).who
+        except GitFailed as error:
             hint = "set user.name and user.email with `git config`"
             raise StackmergeError("git does not know who you are", hint) from error
-        return f"{who.name} <{who.email}>"

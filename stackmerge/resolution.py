@@ -16,7 +16,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from stackmerge.errors import StackmergeError
 from stackmerge.objects import EMPTY_TREE, TREE_MODE, Entry, Objects
@@ -42,7 +42,7 @@ class Provenance:
     reason: str = ""
 
     def as_json(self) -> dict[str, object]:
-        return {key: value for key, value in asdict(self).items() if value}
+        return {key: value for key, value in vars(self).items() if value}
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Provenance:
@@ -99,6 +99,10 @@ Resolution = Text | Exact | Fixup
 
 def _hash(path: str) -> str:
     return hashlib.sha1(os.fsencode(path)).hexdigest()
+
+
+def _list(found: object) -> list[dict[str, object]]:
+    return list(found) if isinstance(found, list) else []
 
 
 def fixup_key(head: str, path: str) -> str:
@@ -163,7 +167,7 @@ class Resolutions:
                 k,
                 folder[b"preimage" + _suffix(k).encode()].oid,
                 folder[b"postimage" + _suffix(k).encode()].oid,
-                tuple(Provenance.from_json(p) for p in known.get(str(k), ())),
+                tuple(Provenance.from_json(p) for p in _list(known.get(str(k)))),
             )
             for k in variants
             if b"preimage" + _suffix(k).encode() in folder
@@ -202,8 +206,9 @@ class Resolutions:
     def _read_exact(self, key: str) -> Exact:
         folder = self._folder(key)
         known = self._provenance(folder)
-        stages = (folder.get(name) for name in (b"base", b"ours", b"theirs", b"answer"))
-        return Exact(str(known["path"]), str(known["kind"]), *stages, Provenance.from_json(known))
+        base, ours, theirs, answer = (folder.get(name) for name in (b"base", b"ours", b"theirs", b"answer"))
+        provenance = Provenance.from_json(known)
+        return Exact(str(known["path"]), str(known["kind"]), base, ours, theirs, answer, provenance)
 
     def add_exact(self, exact: Exact) -> None:
         """Record an answer unless the newest one to the same conflict already says so."""

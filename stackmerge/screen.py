@@ -98,7 +98,10 @@ def _columns() -> int:
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on standard error, plain where that is no terminal."""
+    """A table on standard error; aligned plain text where that is no terminal."""
+    if not sys.stderr.isatty():
+        _plain_table(columns, [[clean(cell) for cell in row] for row in rows])
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -111,6 +114,12 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
     for row in rows:
         table.add_row(*(Text(clean(cell)) for cell in row))
     console.print(table)
+
+
+def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
+    for row in [columns, *rows]:
+        _say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _step_json(record: StepRecord) -> dict[str, object]:

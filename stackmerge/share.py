@@ -41,5 +41,5 @@ def push(repository: Repository, remote: str) -> str:
     ours = repository.resolutions()
     commit = save(repository, ours, "begin")
     lease = repository.refs.get(THEIRS) if there else ""
-    connection.push([f"+{commit}:{REF}"], force_with_lease=f"{REF}:{lease}")
+    connection.push([f"+{commit}:{REF}"], [f"{REF}:{lease}"])
     return commit
