@@ -90,7 +90,7 @@ class Attributes:
         if not wanted:
             return {}
         asked = b"".join(os.fsencode(path) + b"\0" for path in wanted)
-        done = self._git.run("check-attr", "-z", "--stdin", *_ASKED, stdin=asked, attributes=self.directory)
+        done = self._git.run("check-attr", "-z", "--stdin", *_ASKED, stdin=asked, directory=self.directory)
         values: dict[str, dict[str, str]] = {path: {} for path in wanted}
         fields = done.stdout.split(b"\0")[:-1]
         for path, name, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
@@ -101,7 +101,7 @@ class Attributes:
         """The bytes of blob ``oid`` as a checkout would write them at ``path``."""
         if not attributes.converts:
             return self._objects.blob(oid)
-        done = self._git.run("cat-file", "--filters", f"--path={path}", oid, attributes=self.directory)
+        done = self._git.run("cat-file", "--filters", f"--path={path}", oid, directory=self.directory)
         return done.stdout
 
     def cleaned(self, path: str, data: bytes, attributes: PathAttributes) -> str:
@@ -109,6 +109,6 @@ class Attributes:
         if not attributes.converts:
             return self._objects.write_blob(data)
         done = self._git.run(
-            "hash-object", "-w", "--stdin", f"--path={path}", stdin=data, attributes=self.directory
+            "hash-object", "-w", "--stdin", f"--path={path}", stdin=data, directory=self.directory
         )
         return done.stdout.decode().strip()

@@ -71,16 +71,17 @@ class Git:
         self.git_dir = git_dir
         self.program = program or os.environ.get("STACKMERGE_GIT", "git")
 
-    def command(self, *args: str, work_tree: Path | None = None, attributes: Path | None = None) -> list[str]:
+    def command(self, *args: str, work_tree: Path | None = None, directory: Path | None = None) -> list[str]:
         """The argument vector for ``git ARGS``.
 
-        With ``work_tree``, in that linked work tree. With ``attributes``, on the repository, but reading
-        ``.gitattributes`` below that directory and nowhere else.
+        With ``work_tree``, in that linked work tree. With ``directory``, on the repository itself, with that
+        directory as its work tree: ``.gitattributes`` are read there, and no index but one named in the
+        environment.
         """
         if work_tree:
             where = ["-C", str(work_tree)]
-        elif attributes:
-            where = ["-C", str(attributes), f"--git-dir={self.git_dir}", f"--work-tree={attributes}"]
+        elif directory:
+            where = ["-C", str(directory), f"--git-dir={self.git_dir}", f"--work-tree={directory}"]
         else:
             where = [f"--git-dir={self.git_dir}"]
         pins = [part for key, value in PINNED.items() for part in ("-c", f"{key}={value}")]
@@ -93,16 +94,16 @@ class Git:
         env: Mapping[str, str] | None = None,
         ok: Sequence[int] = (0,),
         work_tree: Path | None = None,
-        attributes: Path | None = None,
+        directory: Path | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run ``git ARGS`` to its end. Raises GitFailed on an exit status that is not in ``ok``."""
         try:
             done = subprocess.run(
-                self.command(*args, work_tree=work_tree, attributes=attributes),
+                self.command(*args, work_tree=work_tree, directory=directory),
                 input=stdin,
                 stdin=subprocess.DEVNULL if stdin is None else None,
                 capture_output=True,
-                env=self._environment(env, attributes),
+                env=self._environment(env, directory),
                 check=False,
             )
         except FileNotFoundError as error:
@@ -116,18 +117,18 @@ class Git:
         return self.run(*args, work_tree=work_tree).stdout.decode(errors="surrogateescape").removesuffix("\n")
 
     @staticmethod
-    def _environment(extra: Mapping[str, str] | None, attributes: Path | None) -> dict[str, str]:
-        no_index = {"GIT_INDEX_FILE": str(attributes / ".no-index")} if attributes else {}
+    def _environment(extra: Mapping[str, str] | None, directory: Path | None) -> dict[str, str]:
+        no_index = {"GIT_INDEX_FILE": str(directory / ".no-index")} if directory else {}
         return environment({**no_index, **(extra or {})})
 
-    def child(self, *args: str, attributes: Path) -> subprocess.Popen[bytes]:
+    def child(self, *args: str, directory: Path) -> subprocess.Popen[bytes]:
         """Start ``git ARGS`` as a long-lived child that is spoken to over its pipes."""
         return subprocess.Popen(
-            self.command(*args, attributes=attributes),
+            self.command(*args, directory=directory),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=self._environment(None, attributes),
+            env=self._environment(None, directory),
         )
 
     @cached_property

@@ -81,7 +81,7 @@ class Merger:
     def _merge_once(self, ours: str, theirs: str) -> Merged:
         options = ("--write-tree", "-z", "--allow-unrelated-histories")
         done = self._git.run(
-            "merge-tree", *options, ours, theirs, ok=(0, 1), attributes=self.attributes.directory
+            "merge-tree", *options, ours, theirs, ok=(0, 1), directory=self.attributes.directory
         )
         tokens = iter(done.stdout.split(b"\0"))
         return _read_answer(tokens, clean=done.returncode == 0)
@@ -89,7 +89,7 @@ class Merger:
     def _merge_piped(self, ours: str, theirs: str) -> Merged:
         if self._child is None:
             options = ("--write-tree", "--stdin", "--allow-unrelated-histories")
-            self._child = self._git.child("merge-tree", *options, attributes=self.attributes.directory)
+            self._child = self._git.child("merge-tree", *options, directory=self.attributes.directory)
         assert self._child.stdin is not None
         try:
             self._child.stdin.write(f"{ours} {theirs}\n".encode())
@@ -132,9 +132,12 @@ def _read_answer(tokens: Iterator[bytes], *, clean: bool) -> Merged:
 
 
 def _read_kinds(tokens: Iterator[bytes]) -> dict[str, list[str]]:
-    """The conflict types that git reports, by path. git ends the list with an empty token."""
+    """The conflict types that git reports, by path.
+
+    git ends the list with an empty token, or, where a submodule conflicts, with advice in prose.
+    """
     kinds: dict[str, list[str]] = {}
-    while count := next(tokens, b""):
+    while (count := next(tokens, b"")).isdigit():
         paths = [os.fsdecode(next(tokens)) for _ in range(int(count))]
         said = re.fullmatch(rb"CONFLICT \((.*)\)", next(tokens))
         next(tokens)

@@ -1,0 +1,1 @@
+"""Gates: commands that must pass on a step's tree, and what each of them proved."""

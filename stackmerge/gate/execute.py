@@ -1,0 +1,70 @@
+"""Run a gate's command under its supervisor, in an environment that has no secrets."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+LOG_LIMIT = 4_000_000
+_SECRET = re.compile(
+    r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE|AUTH|COOKIE|^GIT_|^GH_|^GITHUB_|^GITLAB_"
+    r"|^CI_|^AWS_|^AZURE_|^GOOGLE_|^SSH_|^GPG_|^NPM_|^HF_|^STACKMERGE_",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended. ``error`` is why it could not even start; ``status`` is negative for a signal."""
+
+    status: int = -1
+    timed_out: bool = False
+    elapsed_s: float = 0.0
+    error: str = ""
+
+
+def environment(allowed: Sequence[str] = (), extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The caller's environment without what looks like a secret, but for the names that a gate asks for."""
+    kept = {k: v for k, v in os.environ.items() if k in allowed or not _SECRET.search(k)}
+    return {**kept, **(extra or {})}
+
+
+def execute(
+    argv: Sequence[str], directory: Path, env: Mapping[str, str], *, timeout: float, log: Path
+) -> Ended:  # fmt: skip
+    """Run ``argv`` in ``directory``; its output goes to ``log``, of which head and tail are kept."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    request = {
+        "argv": list(argv),
+        "cwd": str(directory),
+        "env": dict(env),
+        "timeout": timeout,
+        "log": str(log),
+        "limit": LOG_LIMIT,
+    }
+    with tempfile.TemporaryDirectory(prefix="stackmerge-gate-") as home:
+        done = subprocess.run(
+            [sys.executable, "-I", str(Path(__file__).with_name("runner.py"))],
+            input=json.dumps(request).encode(),
+            stdout=subprocess.PIPE,
+            cwd=home,
+            check=False,
+        )
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        return Ended(error="its supervisor was killed")
+    if "error" in answer:
+        return Ended(error=answer["error"])
+    return Ended(
+        int(answer["status"] if answer["status"] is not None else -9),
+        answer["timed_out"],
+        answer["elapsed_s"],
+    )

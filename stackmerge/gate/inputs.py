@@ -1,0 +1,58 @@
+"""The key under which a gate's result is kept: its definition, its inputs and its environment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from functools import lru_cache
+
+from stackmerge import globs
+from stackmerge.gate.spec import Gate
+from stackmerge.objects import TREE_MODE, Objects
+
+_WILD = re.compile(r"[*?]")
+
+
+class Inputs:
+    """Digests of the part of a tree that a gate declares as its inputs."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._under = lru_cache(maxsize=10_000)(self._digest_under)
+
+    def digest(self, gate: Gate, tree: str) -> str:
+        """Equal for two trees exactly when no declared input differs; the tree itself where none is declared."""
+        if not gate.inputs:
+            return tree
+        parts = [self._under(tree, pattern) for pattern in gate.inputs]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+    def _digest_under(self, tree: str, pattern: str) -> str:
+        folder = _WILD.split(pattern)[0].rpartition("/")[0]
+        entry = self._objects.lookup(tree, folder) if folder else None
+        digest = hashlib.sha256()
+        if not folder or (entry and entry.mode == TREE_MODE):
+            root = entry.oid if entry else tree
+            for path, oid in self._walk(root, folder + "/" if folder else ""):
+                if globs.matches(path, (pattern,)):
+                    digest.update(f"{os.fsencode(path)!r} {oid}\n".encode())
+        return digest.hexdigest()
+
+    def _walk(self, tree: str, prefix: str) -> Iterator[tuple[str, str]]:
+        for mode, name, raw in self._objects.raw_tree(tree):
+            path = prefix + os.fsdecode(name)
+            if mode == b"40000":
+                yield from self._walk(raw.hex(), path + "/")
+            else:
+                yield path, f"{mode.decode()} {raw.hex()}"
+
+
+def key(gate: Gate, inputs: str, environment: Mapping[str, str]) -> str:
+    """The name of a result: the same gate on the same inputs in the same environment."""
+    definition = {k: v for k, v in asdict(gate).items() if k not in ("on", "timeout")}
+    text = json.dumps([definition, inputs, dict(environment)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:40]

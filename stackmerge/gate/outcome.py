@@ -1,0 +1,67 @@
+"""What a gate proved: never a bare pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+PASSED, FAILED, TIMED_OUT, NOT_RUN = "passed", "failed", "timed out", "not run"
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """One gate on one step's tree.
+
+    ``device``: the name of the GPU it ran on, or a word for the CPU; ``wants_gpu``: the gate asks for a GPU, so a
+    pass on a CPU proves less; ``environment``: what the result holds for; ``log``: a file's path.
+    """
+
+    gate: str
+    step: str
+    tree: str
+    outcome: str
+    device: str = ""
+    reason: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+    key: str = ""
+    log: str = ""
+    command: tuple[str, ...] = ()
+    wants_gpu: bool = False
+    on_gpu: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+    cached: bool = False
+    accepted: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Nothing speaks against the step: it passed, or a person accepted the failure."""
+        return self.outcome == PASSED or bool(self.accepted)
+
+    @property
+    def bad(self) -> bool:
+        return self.outcome in (FAILED, TIMED_OUT) and not self.accepted
+
+    @property
+    def words(self) -> str:
+        """The outcome as people should read it."""
+        if self.outcome == PASSED:
+            return f"passed on {self.device}"
+        words = f"{self.outcome} ({self.reason})" if self.reason else self.outcome
+        return f"{words}, accepted: {self.accepted}" if self.accepted else words
+
+    def as_json(self) -> dict[str, object]:
+        return {**vars(self), "counts": dict(self.counts), "environment": dict(self.environment)}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, object]) -> GateResult:
+        known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
+        known["command"] = tuple(known.get("command", ()))  # type: ignore[arg-type]
+        return cls(**known)  # type: ignore[arg-type]
+
+
+def unproven_on_gpu(results: Iterable[GateResult]) -> list[GateResult]:
+    """The gates that ask for a GPU and have not passed on one."""
+    return [
+        result for result in results if result.wants_gpu and not (result.outcome == PASSED and result.on_gpu)
+    ]
