@@ -127,7 +127,12 @@ class DecodeLoop:
             req.device_len += 1
 
     def _collect(self, step: int) -> None:
-        """Wait for a step and append its tokens to the requests."""
+        """Wait for a step and append its tokens to the requests.
+
+        The newest fill comes first. It waits for that same step, then the device waits for it; this thread,
+        awake at the same moment, would keep the interpreter from it.
+        """
+        self.table.await_fill()
         self._done[step % 2].synchronize()
         for req, token in zip(self.requests, self._sampled[step % 2].tolist(), strict=True):
             req.input_ids = torch.cat([req.input_ids, torch.tensor([token])])

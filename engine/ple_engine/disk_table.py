@@ -171,6 +171,11 @@ class DiskRowTable:
             if error is not None:
                 raise error
 
+    def await_fill(self) -> None:
+        """Block until the newest submitted fill is done; its error is left for the next step."""
+        if self._filler and self._submitted:
+            self._submitted[-1].exception()
+
     def _submit(self, job: Callable[[], None]) -> Future[None]:
         if self._filler is None:
             self._filler, self._submitted = Filler(), deque()

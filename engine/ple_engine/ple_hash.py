@@ -29,7 +29,7 @@ def _row_ids_kernel(  # type: ignore[no-untyped-def]
     EOS: tl.constexpr,
     NGRAM: tl.constexpr,
     HEADS: tl.constexpr,  # of one order
-    PADDED: tl.constexpr,  # HEADS, rounded up to a power of two
+    PADDED: tl.constexpr,  # all heads, rounded up to a power of two
     DECODE: tl.constexpr,
     NARROW: tl.constexpr,
     TILE: tl.constexpr,
@@ -63,10 +63,9 @@ def _row_ids_kernel(  # type: ignore[no-untyped-def]
             next_start = tl.load(cu_ptr + following).to(tl.int32)
         local = token - start
 
-    head = tl.arange(0, PADDED)
-    out = out_ptr + first.to(tl.int64) * ALL_HEADS + (token - first)[:, None] * ALL_HEADS + head[None, :]
     mixed = current * tl.load(const_ptr)
     inside = live
+    head = tl.arange(0, PADDED)
     for shift in tl.static_range(1, NGRAM):
         in_ids = local >= shift
         column = request.to(tl.int64) * (NGRAM - 1) + (NGRAM - 1 - shift) + local
@@ -75,15 +74,20 @@ def _row_ids_kernel(  # type: ignore[no-untyped-def]
         left = tl.where(in_ids, left, before)
         inside = inside & (left != EOS)
         mixed = mixed ^ (tl.where(inside, left, EOS) * tl.load(const_ptr + shift))
-        row = _remainder(
-            mixed[:, None], const_ptr + NGRAM + (shift - 1) * HEADS + head, head < HEADS, ALL_HEADS, NARROW
-        )
-        tl.store(out + (shift - 1) * HEADS, row, mask=live[:, None] & (head < HEADS)[None, :])
+        if shift == 1:
+            mix = tl.broadcast_to(mixed[:, None], [TILE, PADDED])
+        else:
+            mix = tl.where((head >= (shift - 1) * HEADS)[None, :], mixed[:, None], mix)
+
+    row = _remainder(mix, const_ptr + NGRAM + head, head < ALL_HEADS, ALL_HEADS, NARROW)
+    place = first.to(tl.int64) * ALL_HEADS + (token - first)[:, None] * ALL_HEADS + head[None, :]
+    # .cs: written once, read by another kernel; a long prefill would else wash the inputs out of the cache
+    tl.store(out_ptr + place, row, mask=live[:, None] & (head < ALL_HEADS)[None, :], cache_modifier=".cs")
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _remainder(mixed, head_ptr, real, ALL_HEADS: tl.constexpr, NARROW: tl.constexpr):  # type: ignore[no-untyped-def]
-    """mixed mod vocab + offset for every head; mixed is in 0..2^63-1."""
+    """mixed [TILE, PADDED] mod vocab + offset, head by head; mixed is in 0..2^63-1."""
     magic = tl.load(head_ptr, mask=real, other=0)
     vocab = tl.load(head_ptr + ALL_HEADS, mask=real, other=1)
     offset = tl.load(head_ptr + 2 * ALL_HEADS, mask=real, other=0)
@@ -156,7 +160,7 @@ def _launch(
         kernel.run(grid, 1, 1, stream, *launch, *pointers, tokens, requests, *meta)
         return
     spec = constants.spec
-    padded = triton.next_power_of_2(spec.heads_per_ngram)
+    padded = triton.next_power_of_2(spec.num_heads)
     meta = (
         spec.eos_token_id,
         spec.ngram_size,
@@ -175,9 +179,7 @@ def _launch(
 
 def _tile(tokens: int) -> tuple[int, int]:
     """Tokens and warps of a program: small tiles fill the GPU sooner, large ones load fewer constants."""
-    if tokens <= 1024:
-        return 8, 1
-    return (32, 1) if tokens <= 65536 else (128, 4)
+    return (8, 1) if tokens <= 16384 else (128, 4)
 
 
 def _check_inputs(

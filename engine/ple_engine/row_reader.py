@@ -15,6 +15,7 @@ from ple_engine.uring import Ring
 
 IO_URING_ENV = "FREETOKEN_PLE_IO_URING"
 _POOL_THREADS = 32
+_RINGS, _RING_SHARE = 4, 256
 _SORT_FROM = 256  # fewer reads than this are all in flight at once, so their order on disk does not matter
 
 
@@ -37,7 +38,9 @@ class RowReader:
         file_of = {path: i for i, path in enumerate(self._paths)}
         self._shard_file = np.array([file_of[shard.path] for shard in source.shards])
         self._shard_fd = np.array(self._fds, dtype=np.int32)[self._shard_file]
-        self._shard_base = np.array([shard.base for shard in source.shards], dtype=np.int64)
+        # where row 0 of the table would lie, if a shard's file held the shards before it too
+        before = np.arange(len(source.shards)) * source.rows_per_shard * self._row_bytes
+        self._row_zero = np.array([shard.base for shard in source.shards], dtype=np.int64) - before
         self._batch = _choose(io_uring)
 
     @property
@@ -50,11 +53,11 @@ class RowReader:
         if len(rows) >= _SORT_FROM:
             order = np.argsort(rows)
             rows, addresses = rows[order], addresses[order]
-        shards, in_shard = np.divmod(rows, self._rows_per_shard)
-        offsets = self._shard_base[shards] + in_shard * self._row_bytes
+        shards = rows // self._rows_per_shard
+        offsets = rows * self._row_bytes + self._row_zero[shards]
         fds = self._shard_fd[shards]
         results = self._batch.read(fds, offsets, addresses, self._row_bytes)
-        for i in np.flatnonzero(results != self._row_bytes):
+        for i in (results != self._row_bytes).nonzero()[0]:
             path = self._paths[self._shard_file[shards[i]]]
             self._read_again(int(fds[i]), int(offsets[i]), int(addresses[i]), path)
 
@@ -89,17 +92,29 @@ def _choose(io_uring: bool | None) -> _Batch:
 
 
 class _UringBatch:
+    """Reads of files in the page cache are copies made in the system call, so long batches go to several rings."""
+
     name = "io_uring"
 
     def __init__(self) -> None:
-        self._ring = Ring()
-        self.close = self._ring.close
+        self._rings = [Ring() for _ in range(min(_RINGS, os.cpu_count() or 1))]
+        self._pool = ThreadPoolExecutor(len(self._rings), thread_name_prefix="ple-read")
 
     def read(self, fds: Any, offsets: Any, addresses: Any, length: int) -> Any:
-        step = self._ring.entries
-        parts = [slice(i, i + step) for i in range(0, len(offsets), step)]
-        results = [self._ring.read(fds[p], offsets[p], addresses[p], length) for p in parts]
-        return np.concatenate(results) if results else np.empty(0, np.int32)
+        share = max(_RING_SHARE, -(-len(offsets) // len(self._rings)))
+        if len(offsets) <= share:
+            return self._rings[0].read(fds, offsets, addresses, length)
+        parts = [slice(i, i + share) for i in range(0, len(offsets), share)]
+
+        def work(ring: Ring, part: slice) -> Any:
+            return ring.read(fds[part], offsets[part], addresses[part], length)
+
+        return np.concatenate(list(self._pool.map(work, self._rings, parts)))
+
+    def close(self) -> None:
+        self._pool.shutdown()
+        for ring in self._rings:
+            ring.close()
 
 
 class _PoolBatch:

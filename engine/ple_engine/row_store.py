@@ -57,20 +57,17 @@ class RowStore:
         Raises OSError when a read fails; nothing is signalled then.
         """
         runs, self._runs = self._runs, []
-        rows = [self._hash(run) for run in runs]
-        if rows:
-            pairs = zip(runs, rows, strict=True)
-            addresses = [run.staging + np.arange(len(r)) * self._row_bytes for run, r in pairs]
-            self._reader.read(np.concatenate(rows), np.concatenate(addresses))
+        for run in runs:
+            rows = self._hash(run)
+            self._reader.read(rows, run.staging + np.arange(len(rows)) * self._row_bytes)
         if signal_addr:
             ctypes.c_int64.from_address(signal_addr).value = 1
 
     def _hash(self, run: _Run) -> Any:
-        context = self._spec.context_len
-        counts = np.array(run.counts)
-        flat = _int64s(run.tokens, int(counts.sum()) + context * len(counts))
-        request = np.repeat(np.arange(len(counts)), counts)
-        return hash_windows(self._spec, flat, np.arange(len(request)) + (request + 1) * context).ravel()
+        context, tokens = self._spec.context_len, sum(run.counts)
+        flat = _int64s(run.tokens, tokens + context * len(run.counts))
+        request = np.repeat(np.arange(len(run.counts)), run.counts)
+        return hash_windows(self._spec, flat, np.arange(tokens) + (request + 1) * context).ravel()
 
     def close(self) -> None:
         self._reader.close()

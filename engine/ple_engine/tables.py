@@ -53,6 +53,9 @@ class RowTable(Protocol):
     def forward_host_ctx(self, batch: Batch, use_graph: bool) -> contextlib.AbstractContextManager[None]:
         """Surrounds every launch of a forward."""
 
+    def await_fill(self) -> None:
+        """Block until the newest fill is done, if one runs on another thread. Raises nothing of the fill."""
+
     def close(self) -> None: ...
 
 
@@ -78,6 +81,9 @@ class GpuTable:
     @contextlib.contextmanager
     def forward_host_ctx(self, batch: Batch, use_graph: bool) -> Iterator[None]:  # noqa: ARG002
         yield
+
+    def await_fill(self) -> None:
+        """There is none."""
 
     def close(self) -> None:
         """Nothing to end."""

@@ -63,24 +63,28 @@ class Ring:
         self._cq_tail = np.frombuffer(self._rings, "u4", 1, cq_offsets[1])
         self._cqes = np.frombuffer(self._rings, _CQE, cq_entries, cq_offsets[5])
         self._sqes["opcode"] = _OP_READ
+        self._sqes["user_data"] = np.arange(sq_entries)
+        self._sqe_fd, self._sqe_length = self._sqes["fd"], self._sqes["length"]
+        self._sqe_offset, self._sqe_address = self._sqes["offset"], self._sqes["address"]
 
     def read(self, fds: Any, offsets: Any, addresses: Any, length: int) -> Any:
         """Read `length` bytes at each offset of each file to each address; the result of each read, in order.
 
-        A result is a byte count or a negative errno. At most `entries` reads; the caller splits. The GIL is
-        released while they run.
+        A result is a byte count or a negative errno. The GIL is released while the reads run.
         """
-        count = len(offsets)
-        start = int(self._sq_tail[0])
-        slots = (start + np.arange(count)) % self.entries
-        self._sqes["fd"][slots] = fds
-        self._sqes["offset"][slots] = offsets
-        self._sqes["address"][slots] = addresses
-        self._sqes["length"][slots] = length
-        self._sqes["user_data"][slots] = np.arange(count)
-        self._sq_tail[0] = (start + count) & 0xFFFFFFFF
-        self._submit_and_wait(count)
-        return self._results(count)
+        results = np.empty(len(offsets), np.int32)
+        begin = 0
+        while begin < len(offsets):
+            slot = int(self._sq_tail[0]) % self.entries
+            end = min(len(offsets), begin + self.entries - slot)
+            slots = slice(slot, slot + end - begin)
+            self._sqe_fd[slots], self._sqe_length[slots] = fds[begin:end], length
+            self._sqe_offset[slots], self._sqe_address[slots] = offsets[begin:end], addresses[begin:end]
+            self._sq_tail[0] = (int(self._sq_tail[0]) + end - begin) & 0xFFFFFFFF
+            self._submit_and_wait(end - begin)
+            self._collect(results[begin:end], slot)
+            begin = end
+        return results
 
     def _submit_and_wait(self, count: int) -> None:
         """Submit all, then wait for all: they write into the caller's memory, so none may be left behind."""
@@ -90,13 +94,15 @@ class Ring:
         while (int(self._cq_tail[0]) - int(self._cq_head[0])) & 0xFFFFFFFF < count:
             _call(_ENTER, self._fd, 0, count, _ENTER_GETEVENTS, 0, 0)
 
-    def _results(self, count: int) -> Any:
-        head = int(self._cq_head[0])
-        done = self._cqes[(head + np.arange(count)) % len(self._cqes)]
-        results = np.empty(count, np.int32)
-        results[done["user_data"]] = done["result"]
+    def _collect(self, results: Any, slot: int) -> None:
+        """The results of the batch that began at `slot`; completions come in any order."""
+        head, count = int(self._cq_head[0]), len(results)
+        at = head % len(self._cqes)
+        done = self._cqes[at : at + count]
+        if len(done) < count:
+            done = np.concatenate([done, self._cqes[: count - len(done)]])
+        results[done["user_data"].astype(np.int64) - slot] = done["result"]
         self._cq_head[0] = (head + count) & 0xFFFFFFFF
-        return results
 
     def close(self) -> None:
         os.close(self._fd)
