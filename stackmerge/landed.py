@@ -7,7 +7,7 @@ the commits that the base gained, and a change that was reverted since has not a
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import cached_property
+from functools import lru_cache
 
 import pygit2
 
@@ -22,39 +22,46 @@ class Landed:
         self._objects = repository.objects
         self._old = old_base
         self._new = new_base
+        self._gained = lru_cache(maxsize=100)(self._find_gained)
 
-    def how(self, head: str, kind: str) -> str:
-        """How the step of ``head`` arrived, in words; empty when it has not."""
-        if self._old == self._new:
+    def how(self, head: str, kind: str, *, before: bool = False) -> str:
+        """How the step of ``head`` arrived, in words; empty when it has not.
+
+        ``before``: it had landed in the old base, so what arrived is sought since the head left upstream.
+        """
+        since = self._repository.merge_base(head, self._new) if before else self._old
+        if since is None or (since == self._new and not before):
             return ""
         if kind == "pick":
-            found = self._arrival(self._objects.parent_tree(head), self._objects.commit(head).tree)
+            found = self._arrival(self._objects.parent_tree(head), self._objects.commit(head).tree, since)
             return f"as {found[:12]}" if found else ""
         if self._repository.is_ancestor(head, self._new):
-            return "" if self._repository.is_ancestor(head, self._old) else "merged"
-        return self._squashed(head) or self._picked(head)
+            return "merged" if before or not self._repository.is_ancestor(head, self._old) else ""
+        return self._squashed(head, since) or self._picked(head, since)
 
-    def _squashed(self, head: str) -> str:
+    def _squashed(self, head: str, since: str) -> str:
         fork = self._repository.merge_base(head, self._new)
         if fork is None:
             return ""
-        found = self._arrival(self._objects.commit(fork).tree, self._objects.commit(head).tree)
+        found = self._arrival(self._objects.commit(fork).tree, self._objects.commit(head).tree, since)
         return f"squashed as {found[:12]}" if found else ""
 
-    def _picked(self, head: str) -> str:
+    def _picked(self, head: str, since: str) -> str:
         """Each commit of the head has its like in the base."""
         walk = self._repository.raw.walk(head)
         walk.hide(self._new)
         own = [str(c.id) for c in walk if len(c.parent_ids) <= 1]
         if not own:
             return ""
-        found = [self._arrival(self._objects.parent_tree(c), self._objects.commit(c).tree) for c in own]
+        found = [
+            self._arrival(self._objects.parent_tree(c), self._objects.commit(c).tree, since) for c in own
+        ]
         return f"cherry-picked as {found[0][:12]} and {len(found) - 1} more" if all(found) else ""
 
-    def _arrival(self, before: str, after: str) -> str:
-        """The newest base commit that makes the change from one tree to the other and still stands."""
+    def _arrival(self, before: str, after: str, since: str) -> str:
+        """The newest base commit after ``since`` that makes the change between two trees and still stands."""
         paths = frozenset(self._objects.diff(before, after))
-        candidates = self._gained.get(paths, [])
+        candidates = self._gained(since).get(paths, [])
         if not paths or not candidates:
             return ""
         wanted, undone = self._patch_id(before, after), self._patch_id(after, before)
@@ -66,11 +73,10 @@ class Landed:
                 return commit
         return ""
 
-    @cached_property
-    def _gained(self) -> dict[frozenset[str], list[str]]:
+    def _find_gained(self, since: str) -> dict[frozenset[str], list[str]]:
         """The commits that the base gained, newest first, by the set of paths that each changes."""
         walk = self._repository.raw.walk(self._new, pygit2.enums.SortMode.TOPOLOGICAL)
-        walk.hide(self._old)
+        walk.hide(since)
         gained: dict[frozenset[str], list[str]] = defaultdict(list)
         for commit in walk:
             if len(commit.parent_ids) <= 1:
