@@ -1,0 +1,110 @@
+"""A step's change arrived upstream as one squashed commit, which is no ancestor of anything we merge."""
+
+from __future__ import annotations
+
+from tests.sandbox import Sandbox
+from tests.stories.steps import manifest, nine, outcomes, rebuild
+
+
+def stack_of_red_and_blue(fork: Sandbox) -> None:
+    """red has two commits; blue touches another file."""
+    fork.commit({"a": nine()}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"a": nine(l1="red")}, "red 1")
+    fork.branch("red", "red", {"a": nine(l1="red", l5="red"), "red.txt": "red\n"}, "red 2")
+    fork.branch("blue", "v1", {"b": "blue\n"}, "blue")
+    fork.manifest(manifest("red", "blue"))
+    rebuild(fork)
+
+
+def squash_red(fork: Sandbox) -> str:
+    fork.commit({"c": "c\n"}, "other")
+    return fork.commit({"a": nine(l1="red", l5="red"), "red.txt": "red\n"}, "Paint it red (#7)")
+
+
+def test_a_squashed_head_is_left_out(fork: Sandbox) -> None:
+    stack_of_red_and_blue(fork)
+    squash = squash_red(fork)
+    fork.git("tag", "v2")
+
+    moved = rebuild(fork, "--onto", "v2")
+    assert outcomes(moved) == {"red": "landed", "blue": "clean"}
+    assert moved["steps"][0]["landed"] == f"squashed as {squash[:12]}"
+    assert fork.graph("deploy", "v2") == "* Merge blue <- blue\n    A b\n"
+
+
+def test_also_when_upstream_changed_the_same_lines_again(fork: Sandbox) -> None:
+    stack_of_red_and_blue(fork)
+    squash_red(fork)
+    fork.commit({"a": nine(l1="crimson", l5="red")}, "crimson is better")
+    fork.git("tag", "v2")
+
+    moved = rebuild(fork, "--onto", "v2")
+    assert outcomes(moved) == {"red": "landed", "blue": "clean"}
+    assert fork.show("deploy", "a") == fork.show("v2", "a")
+    assert fork.graph("deploy", "v2") == "* Merge blue <- blue\n    A b\n"
+
+
+def test_a_squash_that_was_reverted_has_not_landed(fork: Sandbox) -> None:
+    stack_of_red_and_blue(fork)
+    squash = squash_red(fork)
+    fork.clock += 60
+    fork.git("revert", "--no-edit", squash)
+    fork.git("tag", "v2")
+
+    moved = rebuild(fork, "--onto", "v2")
+    assert outcomes(moved) == {"red": "clean", "blue": "clean"}
+    assert fork.show("deploy", "a") == nine(l1="red", l5="red").rstrip("\n")
+    assert fork.graph("deploy", "v2") == (
+        "* Merge red <- red 2\n    M a\n    A red.txt\n* Merge blue <- blue\n    A b\n"
+    )
+
+
+def test_a_squash_that_was_reverted_and_applied_again_has_landed(fork: Sandbox) -> None:
+    stack_of_red_and_blue(fork)
+    squash = squash_red(fork)
+    fork.clock += 60
+    fork.git("revert", "--no-edit", squash)
+    fork.clock += 60
+    fork.git("revert", "--no-edit", "HEAD")
+    fork.git("tag", "v2")
+
+    moved = rebuild(fork, "--onto", "v2")
+    assert outcomes(moved) == {"red": "landed", "blue": "clean"}
+    assert fork.graph("deploy", "v2") == "* Merge blue <- blue\n    A b\n"
+
+
+def test_a_later_head_built_on_the_squashed_one_brings_only_its_own(fork: Sandbox) -> None:
+    """With the old merge base git would merge red once more, into lines that upstream changed since."""
+    fork.commit({"a": nine()}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"a": nine(l1="red")}, "red")
+    fork.branch("blue", "red", {"a": nine(l1="red", l9="blue"), "b": "blue\n"}, "blue on red")
+    fork.manifest(manifest("red", "blue"))
+    rebuild(fork)
+    fork.commit({"a": nine(l1="red")}, "Paint it red (#7)")
+    fork.commit({"a": nine(l1="crimson")}, "crimson is better")
+    fork.git("tag", "v2")
+
+    moved = rebuild(fork, "--onto", "v2")
+    assert outcomes(moved) == {"red": "landed", "blue": "clean"}
+    assert fork.show("deploy", "a") == nine(l1="crimson", l9="blue").rstrip("\n")
+    assert fork.git("rev-parse", "deploy^1", "deploy^2") == fork.git("rev-parse", "v2", "blue")
+    assert fork.graph("deploy", "v2") == "* Merge blue <- blue on red\n    M a\n    A b\n"
+
+
+def test_it_stays_landed_on_the_bases_after(fork: Sandbox) -> None:
+    """The next rebuild begins at a base that has the squash already; red must not come back over crimson."""
+    stack_of_red_and_blue(fork)
+    squash_red(fork)
+    fork.git("tag", "v2")
+    rebuild(fork, "--onto", "v2")
+    fork.commit({"a": nine(l1="crimson", l5="red")}, "crimson is better")
+    fork.git("tag", "v3")
+
+    again = rebuild(fork, "--fresh")
+    assert outcomes(again) == {"red": "landed", "blue": "clean"}
+    moved = rebuild(fork, "--onto", "v3")
+    assert outcomes(moved) == {"red": "landed", "blue": "clean"}
+    assert fork.show("deploy", "a") == fork.show("v3", "a")
+    assert fork.graph("deploy", "v3") == "* Merge blue <- blue\n    A b\n"

@@ -1,0 +1,51 @@
+"""The base renames a file that two heads change: the answer follows the rename."""
+
+from __future__ import annotations
+
+from tests.sandbox import Sandbox
+from tests.stories.steps import go_on, manifest, nine, outcomes, rebuild, resolve, used
+
+
+def test_an_answer_follows_a_rename(fork: Sandbox) -> None:
+    fork.commit({"a": nine(), "b": "b\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"a": nine(l1="red")}, "red")
+    fork.branch("blue", "v1", {"a": nine(l1="blue")}, "blue")
+    fork.manifest(manifest("red", "blue"))
+    resolve(fork, rebuild(fork, code=3), {"a": nine(l1="purple")})
+    go_on(fork)
+    fork.git("mv", "a", "moved")
+    fork.commit({}, "move it")
+    fork.git("tag", "v2")
+
+    moved = rebuild(fork, "--onto", "v2")
+    assert outcomes(moved) == {"red": "clean", "blue": "replayed"}
+    assert used(moved, "blue") == [("text", "moved")]
+    assert fork.show("deploy", "moved") == nine(l1="purple").rstrip("\n")
+    assert fork.graph("deploy", "v2") == (
+        "* Merge red <- red\n    M moved\n* Merge blue <- blue\n    M moved\n"
+    )
+
+
+def test_both_rename_a_file_to_other_names(fork: Sandbox) -> None:
+    """rename/rename is three unmerged paths; each has an exact answer."""
+    fork.commit({"a": nine(), "b": "b\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"a": None, "red": nine()}, "red")
+    fork.branch("blue", "v1", {"a": None, "blue": nine()}, "blue")
+    fork.commit({"b": "bb\n"}, "two")
+    fork.git("tag", "v2")
+    fork.manifest(manifest("red", "blue"))
+
+    stopped = rebuild(fork, code=3)
+    kinds = {(c["path"], c["kind"]) for c in stopped["steps"][1]["conflicts"]}
+    assert kinds == {("a", "rename/rename"), ("blue", "rename/rename"), ("red", "rename/rename")}
+    resolve(fork, stopped, {"red": nine()})
+    fork.git("rm", "-q", "--cached", "a", "blue", cwd=fork.path / ".git/stackmerge/deploy/worktree")
+    done = go_on(fork)
+    assert fork.git("ls-tree", "--name-only", "deploy").split() == ["b", "red"]
+    assert outcomes(done) == {"red": "clean", "blue": "empty"}
+
+    moved = rebuild(fork, "--onto", "v2")
+    assert outcomes(moved) == {"red": "clean", "blue": "empty"}
+    assert fork.graph("deploy", "v2") == "* Merge red <- red\n    D a\n    A red\n"
