@@ -223,7 +223,7 @@ class _Rebuild:
         if not tree.exists:
             self._stack.journal.resume()
             return self.run(done)
-        result = tree.result()
+        result = tree.result(self._repository.objects.commit(step.head).tree)
         self._record_resolution(step, stopped.below, result)
         self._stack.journal.resume()
         outcome = self.run(done, by_hand=result)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stackmerge import rerere
+from stackmerge.attributes import PathAttributes
 from stackmerge.errors import StackmergeError
 from stackmerge.merge import Conflict
 from stackmerge.objects import Entry
@@ -67,8 +68,8 @@ class ConflictTree:
         if named != data:
             file.write_bytes(named)
 
-    def result(self, markers_allowed: Iterable[str] = ()) -> str:
-        """The tree that a person staged. Raises StackmergeError while something is left to do."""
+    def result(self, theirs: str) -> str:
+        """The tree that a person staged, with tree ``theirs`` merged in. Raises StackmergeError if work is left."""
         listed = self._git.run("ls-files", "-u", "-z", work_tree=self.path).stdout
         unmerged = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed.split(b"\0") if line})
         if unmerged:
@@ -85,18 +86,36 @@ class ConflictTree:
                 f"changed but not staged: {names}", f"`git add` them in {self.path}, then `continue`"
             )
         tree = self._git.text("write-tree", work_tree=self.path)
-        self._refuse_markers(tree, set(markers_allowed))
+        self._refuse_markers(tree, theirs)
         return tree
 
-    def _refuse_markers(self, tree: str, allowed: set[str]) -> None:
+    def _refuse_markers(self, tree: str, theirs: str) -> None:
+        """Markers of the path's own size must be gone, unless one side has such lines as its content."""
         objects = self._repository.objects
-        head = self._git.text("rev-parse", "HEAD^{tree}", work_tree=self.path)
-        for path, (_, now) in sorted(objects.diff(head, tree).items()):
-            if now and now.is_file and path not in allowed and rerere.has_markers(objects.blob(now.oid)):
+        sides = [self._git.text("rev-parse", "HEAD^{tree}", work_tree=self.path), theirs]
+        changed = objects.diff(sides[0], tree)
+        sizes = self._marker_sizes(changed)
+        for path, (_, now) in sorted(changed.items()):
+            entries = [now, *(objects.lookup(side, path) for side in sides)]
+            held = [
+                bool(e and e.is_file and rerere.has_markers(objects.blob(e.oid), marker_size=sizes[path]))
+                for e in entries
+            ]
+            if held[0] and not any(held[1:]):
                 raise StackmergeError(
                     f"{path} still holds conflict markers",
                     f"edit it in {self.path}, `git add` it, then `continue`",
                 )
+
+    def _marker_sizes(self, paths: Iterable[str]) -> dict[str, int]:
+        asked = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        options = ("-z", "--stdin", "conflict-marker-size")
+        done = self._git.run("check-attr", *options, stdin=asked, work_tree=self.path)
+        fields = done.stdout.split(b"\0")[:-1]
+        return {
+            os.fsdecode(path): PathAttributes.of({name.decode(): value.decode()}, False).marker_size
+            for path, name, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True)
+        }
 
     def remove(self) -> None:
         """Remove the work tree and git's record of it."""
