@@ -57,8 +57,10 @@ def rebuild(stack: Stack, onto: str | None, options: Options, watch: Watch = lam
         made = plan.make(stack.repository, stack.manifest, stack.lock, onto)
         if options.first and options.first not in {step.name for step in made.steps}:
             raise UsageError(f"--from: there is no step {options.first!r}", "see `stackmerge plan`")
-        stack.keep_heads({s.name: s.head for s in made.steps if not _pinned(stack, s)})
         known = _known_results(stack)
+        if options.first:
+            _Rebuild(stack, made, options, known, watch).check_first()
+        stack.keep_heads({s.name: s.head for s in made.steps if not _pinned(stack, s)})
         stack.journal.start(
             made, {"first": options.first, "keep_going": options.keep_going, "fresh": options.fresh}
         )
@@ -181,6 +183,14 @@ class _Rebuild:
         if any(record.outcome == "conflict" for record in records):
             return self._end("conflict")
         return self._prove()
+
+    def check_first(self) -> None:
+        """Raise UsageError unless there is a result to take of every step below the one to begin with."""
+        records: list[StepRecord] = []
+        for step in self._plan.steps:
+            if step.name == self._options.first:
+                return
+            records.append(self._build(step, records, "", must_reuse=True))
 
     def _build(
         self, step: PlannedStep, records: list[StepRecord], by_hand: str, *, must_reuse: bool
