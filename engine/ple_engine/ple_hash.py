@@ -40,18 +40,21 @@ def _row_ids_kernel(  # type: ignore[no-untyped-def]
     live = token < num_tokens
     current = tl.load(ids_ptr + token, mask=live, other=EOS).to(tl.int64)
 
-    # Which request is each token in, and how far? Search for the tile's first token, then walk on.
+    # Which request is each token in, and how far? Search for the tile's first token, 32 starts at a time,
+    # since loads that wait for each other cost most here; then walk on.
     if DECODE:
         request = token
         local = token * 0
     else:
-        below = tl.program_id(0) * 0
-        above = num_requests
-        while above - below > 1:
-            middle = (below + above) // 2
-            starts_before = tl.load(cu_ptr + middle) <= first
-            below = tl.where(starts_before, middle, below)
-            above = tl.where(starts_before, above, middle)
+        below = first * 0
+        span = num_requests + first * 0
+        while span > 1:
+            step = (span + 31) // 32
+            pivot = below + step * (1 + tl.arange(0, 32))
+            starts = tl.load(cu_ptr + pivot, mask=pivot < below + span, other=2**31 - 1)
+            passed = step * tl.sum((starts <= first).to(tl.int32))
+            below += passed
+            span = tl.minimum(step, span - passed)
         request = below + token * 0
         start = tl.load(cu_ptr + below).to(tl.int32) + token * 0
         following = below + 1
@@ -179,7 +182,9 @@ def _launch(
 
 def _tile(tokens: int) -> tuple[int, int]:
     """Tokens and warps of a program: small tiles fill the GPU sooner, large ones load fewer constants."""
-    return (8, 1) if tokens <= 16384 else (128, 4)
+    if tokens <= 2048:
+        return 8, 1
+    return (16, 1) if tokens <= 32768 else (128, 4)
 
 
 def _check_inputs(

@@ -54,6 +54,15 @@ def test_long_prefill(target: Target, tokens: int) -> None:
     assert_all_agree(target, spec, batch, batch.metadata(spec, torch.int32))
 
 
+@pytest.mark.parametrize("requests", [33, 200, 5000, 40_000])
+def test_many_short_requests(target: Target, requests: int) -> None:
+    if requests > 200 and not torch.cuda.is_available():
+        pytest.skip("so many tokens take minutes in Triton's interpreter; run it on a GPU")
+    spec = make_spec(3, 8)
+    batch = HashBatch.random(spec, [(7 * i) % 4 % 3 for i in range(requests)])
+    assert_all_agree(target, spec, batch, batch.metadata(spec))
+
+
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64], ids=["int32", "int64"])
 @pytest.mark.parametrize("requests", [1, 2, 63])
 def test_decode(target: Target, requests: int, dtype: torch.dtype) -> None:
