@@ -45,12 +45,19 @@ def accept(
         _refuse_checked_out(repository, updates)
         if run.state != "accepting":
             journal.note("accepting")
-        number = states[-1][0] + 1 if states else 1
-        state = Update(stack_ref(stack, f"accepted/{number}"), journal.last, None)
+        replaced = states.pop() if before and _same(before, run) else None
+        number = replaced[0] if replaced else states[-1][0] + 1 if states else 1
+        kept = replaced[1] if replaced else None
+        state = Update(stack_ref(stack, f"accepted/{number}"), journal.last, kept)
         old = [Update(stack_ref(stack, f"accepted/{n}"), None, oid) for n, oid in states[: -KEPT_STATES + 1]]
         repository.refs.transaction([*updates, state, *old], f"stackmerge: {stack} onto {run.plan.base[:12]}")
     lock.save(lock_path, lock_of(run))
     journal.note("accepted")
+
+
+def _same(before: Run, run: Run) -> bool:
+    """Is there nothing to go back from? Then the newer record takes the place of the one before."""
+    return (before.plan.base, before.branches()) == (run.plan.base, run.branches())
 
 
 def lock_of(run: Run) -> lock.Lock:
