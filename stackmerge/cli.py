@@ -125,6 +125,12 @@ def rebuild(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Make every merge again, whatever is known.")
     ] = False,
+    gates: Annotated[
+        str, typer.Option("--gates", metavar="step|tip|off", help="Which steps to gate first.")
+    ] = "step",
+    require_gpu: Annotated[
+        bool, typer.Option("--require-gpu", help="Fail where a gate that asks for a GPU ran on none.")
+    ] = False,
     repo: Repo = HERE,
     manifest: File = MANIFEST,
     json: Json = False,
@@ -135,21 +141,64 @@ def rebuild(
 
     stack = _open(repo, manifest)
     with stack.repository, screen.Progress("rebuilding") as progress:
-        outcome = run(stack, onto, Options(first, keep_going, fresh), progress.step)
+        options = Options(first, keep_going, fresh, gates, require_gpu)
+        outcome = run(stack, onto, options, progress.step, progress.line)
     screen.rebuilt(outcome, json)
     raise typer.Exit(outcome.exit_code)
 
 
 @app.command(name="continue")
-def continue_(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> None:
+def continue_(
+    accept_failure: Annotated[
+        str,
+        typer.Option("--accept-failure", metavar="REASON", help="Go on in spite of the gate that failed."),
+    ] = "",
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
     """Record what was resolved in the private work tree, and go on."""
     from stackmerge.rebuild import resume
 
     stack = _open(repo, manifest)
     with stack.repository, screen.Progress("rebuilding") as progress:
-        outcome = resume(stack, progress.step)
+        outcome = resume(stack, progress.step, progress.line, accept_failure)
     screen.rebuilt(outcome, json)
     raise typer.Exit(outcome.exit_code)
+
+
+@app.command()
+def gate(
+    step: Annotated[str, typer.Argument(metavar="[STEP]", help="The step (default: the tip).")] = "",
+    only: Annotated[str, typer.Option("--gate", metavar="NAME", help="This gate alone.")] = "",
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Run the gates of a step of the last rebuild again."""
+    from stackmerge.rebuild import gate_again
+
+    stack = _open(repo, manifest)
+    with stack.repository, screen.Progress("gating") as progress:
+        results = gate_again(stack, step, only, progress.line)
+    screen.gated(results, json)
+    raise typer.Exit(Exit.GATE if any(result.bad for result in results) else Exit.DONE)
+
+
+@app.command()
+def bisect(
+    gate: Annotated[str, typer.Argument(metavar="GATE", help="The gate that fails at the tip.")],
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Find the first step of the last rebuild that a gate fails on, with as few runs as possible."""
+    from stackmerge.rebuild import bisect_gate
+
+    stack = _open(repo, manifest)
+    with stack.repository, screen.Progress("bisecting") as progress:
+        found = bisect_gate(stack, gate, progress.line)
+    screen.bisected(found, json)
 
 
 @app.command()

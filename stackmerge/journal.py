@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stackmerge.errors import StackmergeError
+from stackmerge.gate.outcome import GateResult
 from stackmerge.objects import Commit, Objects, Person
 from stackmerge.plan import Plan, PlannedStep
 from stackmerge.refs import Refs
@@ -76,7 +77,7 @@ def _used(found: Mapping[str, object]) -> Used:
 class Run:
     """One rebuild as the journal tells it.
 
-    ``status``: running, complete, conflict, proof or error; ``state``: candidate, accepting, accepted, aborted.
+    ``status``: running, complete, conflict, proof, gate or error; ``state``: candidate, accepting, accepted, aborted.
     """
 
     plan: Plan
@@ -88,6 +89,7 @@ class Run:
     started: float = 0.0
     elapsed_s: float = 0.0
     detail: Mapping[str, object] = field(default_factory=dict)
+    gates: tuple[GateResult, ...] = ()
 
     @property
     def tip(self) -> str:
@@ -141,6 +143,12 @@ class Journal:
         """Record how the rebuild, or this part of it, ended."""
         event = {"event": "end", "status": status, "elapsed_s": elapsed_s, "proof": proof, "detail": detail}
         self._write(event, status)
+
+    def gate(self, result: GateResult) -> None:
+        """Record what a gate proved of a step."""
+        self._write(
+            {"event": "gate", "result": result.as_json()}, f"{result.step}: {result.gate}: {result.words}"
+        )
 
     def resume(self) -> None:
         """Record that a stopped rebuild goes on: the step it stopped at counts as not done."""
@@ -222,9 +230,13 @@ def _replay_events(events: Iterator[dict[str, object]]) -> Run:
     )
     known = dict(vars(run))
     steps: list[StepRecord] = []
+    gates: dict[tuple[str, str], GateResult] = {}
     for event in events:
         if event["event"] == "step":
             steps.append(StepRecord.from_json(event["step"]))  # type: ignore[arg-type]
+        elif event["event"] == "gate":
+            result = GateResult.from_json(event["result"])  # type: ignore[arg-type]
+            gates[result.step, result.gate] = result
         elif event["event"] == "end":
             elapsed = known["elapsed_s"] + event["elapsed_s"]
             known |= {
@@ -239,4 +251,4 @@ def _replay_events(events: Iterator[dict[str, object]]) -> Run:
                 steps.pop()
         elif event["event"] == "state":
             known |= {"state": event["state"], "detail": event["detail"]}
-    return Run(**{**known, "steps": tuple(steps)})
+    return Run(**{**known, "steps": tuple(steps), "gates": tuple(gates.values())})

@@ -9,6 +9,8 @@ from pathlib import Path
 from stackmerge import document, globs
 from stackmerge.document import Node
 from stackmerge.errors import UsageError
+from stackmerge.gate import spec
+from stackmerge.gate.spec import Gate
 from stackmerge.refs import checked_name
 
 NAME = "stackmerge.yaml"
@@ -17,7 +19,7 @@ CONFLICT_KINDS = (
     "symlink", "submodule", "file/directory", "distinct modes",
 )  # fmt: skip
 _STEP_KEYS = ("merge", "pick", "name", "pr", "title", "notes", "branch")
-_KEYS = ("stack", "upstream", "base", "branch_prefix", "steps", "policies")
+_KEYS = ("stack", "upstream", "base", "branch_prefix", "steps", "policies", "gates")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Manifest:
     remote: str = "origin"
     upstream_branch: str = "main"
     policies: tuple[Policy, ...] = ()
+    gates: tuple[Gate, ...] = ()
 
     @property
     def lock_path(self) -> Path:
@@ -87,6 +90,7 @@ def load(path: Path) -> Manifest:
         remote=_remote(upstream["remote"]) if "remote" in upstream else "origin",
         upstream_branch=_branch(upstream["branch"]) if "branch" in upstream else "main",
         policies=keys["policies"].list(_policy) if "policies" in keys else (),
+        gates=_gates(keys["gates"]) if "gates" in keys else (),
     )
 
 
@@ -143,6 +147,15 @@ def _policy(node: Node) -> Policy:
         on=keys["on"].list(lambda item: item.one_of(CONFLICT_KINDS)),
         take=keys["take"].one_of(("ours", "theirs", "delete")),
     )
+
+
+def _gates(node: Node) -> tuple[Gate, ...]:
+    gates = node.list(spec.read)
+    names = [gate.name for gate in gates]
+    for name in names:
+        if names.count(name) > 1:
+            raise node.error(f"the gate {name!r} is given twice", "give each gate a name of its own")
+    return gates
 
 
 def _check_ref(node: Node, name: str) -> None:

@@ -10,10 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from stackmerge import accept, cache, plan, proof
+from stackmerge import accept, cache, gated, plan, proof
 from stackmerge.accept import NotAccepted
 from stackmerge.build import Builder
 from stackmerge.errors import Exit, StackmergeError, UsageError
+from stackmerge.gate.outcome import GateResult, unproven_on_gpu
 from stackmerge.journal import DONE, ConflictRecord, Run, StepRecord, stack_ref
 from stackmerge.learn import learn
 from stackmerge.plan import Plan, PlannedStep
@@ -24,11 +25,16 @@ from stackmerge.worktree import ConflictTree
 
 @dataclass(frozen=True)
 class Options:
-    """How to rebuild. ``first`` is the step to begin with; those before it are taken as they are."""
+    """How to rebuild. ``first`` is the step to begin with; those before it are taken as they are.
+
+    ``gates`` is the order of gating: step, tip or off; ``require_gpu``: a gate that asks for a GPU must pass on one.
+    """
 
     first: str = ""
     keep_going: bool = False
     fresh: bool = False
+    gates: str = "step"
+    require_gpu: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,14 +48,21 @@ class Outcome:
 
     @property
     def exit_code(self) -> Exit:
-        by_status = {"complete": Exit.DONE, "conflict": Exit.CONFLICT, "proof": Exit.PROOF}
+        by_status = {"complete": Exit.DONE, "conflict": Exit.CONFLICT, "gate": Exit.GATE, "proof": Exit.PROOF}
         return by_status.get(self.run.status, Exit.ERROR)
 
 
 Watch = Callable[[PlannedStep, StepRecord | None], None]
+Tell = Callable[[str], None]
 
 
-def rebuild(stack: Stack, onto: str | None, options: Options, watch: Watch = lambda *_: None) -> Outcome:
+def _silent(_: str) -> None:
+    return
+
+
+def rebuild(
+    stack: Stack, onto: str | None, options: Options, watch: Watch = lambda *_: None, tell: Tell = _silent
+) -> Outcome:
     """Rebuild ``stack`` on ``onto`` (default: its base). Raises StackmergeError when it cannot begin."""
     with stack.exclusive():
         _refuse_stopped(stack)
@@ -59,16 +72,19 @@ def rebuild(stack: Stack, onto: str | None, options: Options, watch: Watch = lam
             raise UsageError(f"--from: there is no step {options.first!r}", "see `stackmerge plan`")
         known = _known_results(stack)
         if options.first:
-            _Rebuild(stack, made, options, known, watch).check_first()
+            _Rebuild(stack, made, options, known, watch, tell).check_first()
         stack.keep_heads({s.name: s.head for s in made.steps if not _pinned(stack, s)})
-        stack.journal.start(
-            made, {"first": options.first, "keep_going": options.keep_going, "fresh": options.fresh}
-        )
-        return _Rebuild(stack, made, options, known, watch).run(())
+        stack.journal.start(made, vars(options))
+        return _Rebuild(stack, made, options, known, watch, tell).run(())
 
 
-def resume(stack: Stack, watch: Watch = lambda *_: None) -> Outcome:
-    """Go on with a rebuild that stopped or was killed; records what a person resolved meanwhile."""
+def resume(
+    stack: Stack, watch: Watch = lambda *_: None, tell: Tell = _silent, accept_failure: str = ""
+) -> Outcome:
+    """Go on with a rebuild that stopped or was killed; records what a person resolved meanwhile.
+
+    ``accept_failure`` is a reason to go on in spite of the gate that failed.
+    """
     with stack.exclusive():
         run = stack.last_run()
         if run is None or run.state in ("accepted", "aborted"):
@@ -78,7 +94,9 @@ def resume(stack: Stack, watch: Watch = lambda *_: None) -> Outcome:
         if run.status == "complete":
             return _finish(stack, run)
         options = Options(**run.options)  # type: ignore[arg-type]
-        going = _Rebuild(stack, run.plan, options, _known_results(stack), watch)
+        going = _Rebuild(stack, run.plan, options, _known_results(stack), watch, tell)
+        if accept_failure:
+            _accept_failure(stack, run, accept_failure)
         if run.status == "conflict" and not options.keep_going:
             return going.take_resolution(run)
         stack.journal.resume()
@@ -154,7 +172,13 @@ class _Rebuild:
     """One run over the steps of a plan."""
 
     def __init__(
-        self, stack: Stack, made: Plan, options: Options, known: dict[str, list[StepRecord]], watch: Watch
+        self,
+        stack: Stack,
+        made: Plan,
+        options: Options,
+        known: dict[str, list[StepRecord]],
+        watch: Watch,
+        tell: Tell,
     ) -> None:
         self._stack = stack
         self._repository = stack.repository
@@ -162,6 +186,7 @@ class _Rebuild:
         self._options = options
         self._known = known
         self._watch = watch
+        self._tell = tell
         self._resolutions = stack.repository.resolutions()
         self._builder = Builder(stack.repository, self._resolutions, stack.manifest.policies, made.base)
         self._started = time.perf_counter()
@@ -260,8 +285,17 @@ class _Rebuild:
         assert run is not None
         self._repository.refs.set_own(stack_ref(self._stack.name, "candidate"), run.tip)
         proved = proof.prove_run(self._repository, old, run) if old else None
-        outcome = self._end("complete" if proved is None or proved.holds else "proof", proved)
-        return _finish(self._stack, outcome.run) if outcome.run.status == "complete" else outcome
+        if proved and not proved.holds:
+            return self._end("proof", proved)
+        status = self._gate(run)
+        outcome = self._end(status, proved)
+        return _finish(self._stack, outcome.run) if status == "complete" else outcome
+
+    def _gate(self, run: Run) -> str:
+        """Gate the steps; the status that this gives the rebuild."""
+        found = gated.gate_run(self._stack, run, self._options.gates, self._stack.journal.gate, self._tell)
+        short = unproven_on_gpu(found.results) if self._options.require_gpu else []
+        return "gate" if found.failed or short else "complete"
 
     def _end(self, status: str, proved: proof.Proof | None = None) -> Outcome:
         elapsed = round(time.perf_counter() - self._started, 4)
@@ -269,6 +303,14 @@ class _Rebuild:
         run = self._stack.last_run()
         assert run is not None
         return Outcome(run)
+
+
+def _accept_failure(stack: Stack, run: Run, reason: str) -> None:
+    """Record that a person takes the gate's failure, and why."""
+    failed = next((result for result in reversed(run.gates) if result.bad), None)
+    if failed is None:
+        raise UsageError("--accept-failure: no gate has failed", "see `stackmerge status`")
+    stack.journal.gate(replace(failed, accepted=reason))
 
 
 def _finish(stack: Stack, run: Run) -> Outcome:
@@ -312,3 +354,22 @@ def accept_candidate(stack: Stack, *, force: bool, reason: str) -> Run:
             stack.journal.note("candidate", unproven=reason)
         accept.accept(stack.repository, stack.journal, run, stack.manifest.lock_path, force=force)
         return run
+
+
+def gate_again(stack: Stack, step: str, gate: str, tell: Tell = _silent) -> list[GateResult]:
+    """Run the gates of one step of the last rebuild, whatever is known of them."""
+    with stack.exclusive():
+        return gated.gate_by_hand(stack, _last_built(stack), step, gate, tell)
+
+
+def bisect_gate(stack: Stack, gate: str, tell: Tell = _silent) -> gated.Bisected:
+    """The first step of the last rebuild that a gate fails on."""
+    with stack.exclusive():
+        return gated.bisect(stack, _last_built(stack), gate, tell)
+
+
+def _last_built(stack: Stack) -> Run:
+    run = stack.last_run()
+    if run is None:
+        raise StackmergeError(f"{stack.name!r} has not been rebuilt yet", "start with `stackmerge rebuild`")
+    return run

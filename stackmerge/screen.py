@@ -9,10 +9,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from stackmerge.errors import StackmergeError
+from stackmerge.gate.outcome import GateResult, tail, unproven_on_gpu
 
 if TYPE_CHECKING:
     from stackmerge.adopt import Adopted
     from stackmerge.cache import Listed
+    from stackmerge.gated import Bisected
     from stackmerge.journal import Run, StepRecord
     from stackmerge.objects import Objects
     from stackmerge.plan import Plan, PlannedStep
@@ -158,6 +160,8 @@ def _run_json(run: Run) -> dict[str, Any]:
         "tree": tree,
         "steps": [*(_step_json(record) for record in run.steps), *not_made],
         "proof": run.proof,
+        "gates": [{**result.as_json(), "words": result.words} for result in run.gates],
+        "proven_on_gpu": not unproven_on_gpu(run.gates),
         "elapsed_s": run.elapsed_s,
     }
 
@@ -178,6 +182,9 @@ def rebuilt(outcome: Outcome, json: bool) -> None:
         _say("steps with conflicts were left out; rebuild without --keep-going to resolve them one by one")
     if run.proof:
         _proof_lines(run.proof)
+    _gate_lines(run.gates)
+    if run.status == "gate":
+        _gate_stop(run.gates)
     if run.status == "proof":
         _say("the proof failed: branches stay where they are; see `stackmerge verify`")
     if run.status == "complete":
@@ -186,6 +193,56 @@ def rebuilt(outcome: Outcome, json: bool) -> None:
     if outcome.note:
         _say(clean(outcome.note))
         _say(f"hint: {clean(outcome.hint)}")
+
+
+def _gate_lines(results: Sequence[GateResult]) -> None:
+    """What the gates proved, the same words counted together; what failed or did not run stands alone."""
+    groups: dict[tuple[str, str], list[GateResult]] = {}
+    for result in results:
+        groups.setdefault((result.gate, result.words), []).append(result)
+    for (gate, words), members in groups.items():
+        known = sum(result.cached for result in members)
+        where = f"{len(members)} steps" if len(members) > 1 else members[0].step
+        _say(f"gate {clean(gate)}: {clean(words)}: {clean(where)}" + (f" ({known} known)" if known else ""))
+    if unproven_on_gpu(results):
+        names = sorted({result.gate for result in unproven_on_gpu(results)})
+        _say(f"not proven on a GPU: {clean(', '.join(names))}")
+
+
+def _gate_stop(results: Sequence[GateResult]) -> None:
+    failed = next((result for result in reversed(results) if result.bad), None)
+    if failed is None:
+        _say("a gate that asks for a GPU has not passed on one, and --require-gpu was given")
+        return
+    _say(
+        f"stopped at {clean(failed.step)}: the gate {clean(failed.gate)} {failed.words}; the end of its log:"
+    )
+    for line in tail(failed.log):
+        _say(f"    {clean(line)}")
+    _say(f"the whole log: {failed.log}")
+    _say("`stackmerge continue` runs it again; `continue --accept-failure REASON` goes on all the same")
+
+
+def gated(results: Sequence[GateResult], json: bool) -> None:
+    """Show what gates proved."""
+    if json:
+        _print_json({"gates": [{**result.as_json(), "words": result.words} for result in results]})
+    _gate_lines(results)
+    for result in results:
+        if result.bad:
+            _gate_stop([result])
+
+
+def bisected(found: Bisected, json: bool) -> None:
+    """Show the first bad step."""
+    if json:
+        _print_json({"step": found.result.step if found.result else None, "runs": found.runs})
+        return
+    if found.result is None:
+        print(f"the gate passes at the tip ({found.runs} run)")
+        return
+    print(f"{clean(found.result.step)} is the first bad step ({found.runs} runs)")
+    _gate_stop([found.result])
 
 
 def _steps(records: Sequence[StepRecord]) -> None:

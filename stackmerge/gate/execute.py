@@ -37,9 +37,18 @@ def environment(allowed: Sequence[str] = (), extra: Mapping[str, str] | None = N
 
 
 def execute(
-    argv: Sequence[str], directory: Path, env: Mapping[str, str], *, timeout: float, log: Path
-) -> Ended:  # fmt: skip
-    """Run ``argv`` in ``directory``; its output goes to ``log``, of which head and tail are kept."""
+    argv: Sequence[str],
+    directory: Path,
+    env: Mapping[str, str],
+    *,
+    timeout: float,
+    log: Path,
+    keep: bool = False,
+) -> Ended:
+    """Run ``argv`` in ``directory``; its output goes to ``log``, of which head and tail are kept.
+
+    With ``keep``, what it leaves running stays: a command that starts or stops a server.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     request = {
         "argv": list(argv),
@@ -48,6 +57,7 @@ def execute(
         "timeout": timeout,
         "log": str(log),
         "limit": LOG_LIMIT,
+        "keep": keep,
     }
     with tempfile.TemporaryDirectory(prefix="stackmerge-gate-") as home:
         done = subprocess.run(

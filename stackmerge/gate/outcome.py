@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 PASSED, FAILED, TIMED_OUT, NOT_RUN = "passed", "failed", "timed out", "not run"
 
@@ -58,6 +59,15 @@ class GateResult:
         known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
         known["command"] = tuple(known.get("command", ()))  # type: ignore[arg-type]
         return cls(**known)  # type: ignore[arg-type]
+
+
+def tail(log: str, lines: int = 20) -> list[str]:
+    """The last lines of a gate's log."""
+    try:
+        data = Path(log).read_bytes()[-20_000:]
+    except OSError:
+        return []
+    return data.decode(errors="replace").splitlines()[-lines:]
 
 
 def unproven_on_gpu(results: Iterable[GateResult]) -> list[GateResult]:

@@ -28,7 +28,7 @@ class _Log:
     """Writes the head of a command's output to a file, and keeps the tail until the end."""
 
     def __init__(self, path: str, limit: int) -> None:
-        self._file = Path(path).open("wb")  # noqa: SIM115 - closed in close()
+        self.file = Path(path).open("wb")  # noqa: SIM115 - closed in close()
         self._room = limit // 2
         self._tail: deque[bytes] = deque()
         self._kept = 0
@@ -38,8 +38,8 @@ class _Log:
     def write(self, data: bytes) -> None:
         head, rest = data[: self._room], data[self._room :]
         self._room -= len(head)
-        self._file.write(head)
-        self._file.flush()
+        self.file.write(head)
+        self.file.flush()
         if rest:
             self._tail.append(rest)
             self._kept += len(rest)
@@ -50,9 +50,9 @@ class _Log:
 
     def close(self) -> None:
         if self.dropped:
-            self._file.write(b"\n... %d bytes left out ...\n" % self.dropped)
-        self._file.writelines(self._tail)
-        self._file.close()
+            self.file.write(b"\n... %d bytes left out ...\n" % self.dropped)
+        self.file.writelines(self._tail)
+        self.file.close()
 
 
 def _prctl(option: int, value: int) -> None:
@@ -117,16 +117,16 @@ def supervise(request: dict[str, Any]) -> dict[str, Any]:
             cwd=request["cwd"],
             env=request["env"],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=log.file if request["keep"] else subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     except OSError as error:
         log.close()
         return {"error": f"{request['argv'][0]}: {error.strerror}"}
-    assert process.stdout is not None
     reader = threading.Thread(target=_copy, args=(process.stdout, log), daemon=True)
-    reader.start()
+    if process.stdout:
+        reader.start()
     timed_out = False
     try:
         process.wait(request["timeout"])
@@ -134,8 +134,10 @@ def supervise(request: dict[str, Any]) -> dict[str, Any]:
         timed_out = True
         _terminate(process)
     status = process.poll()
-    _kill_all()
-    reader.join(5)
+    if not request["keep"] or timed_out:
+        _kill_all()
+    if process.stdout:
+        reader.join(5)
     log.close()
     return {
         "status": status,
@@ -151,10 +153,12 @@ def _give_up(*_: object) -> None:
 
 
 def main() -> None:
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, _give_up)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    json.dump(supervise(json.load(sys.stdin)), sys.stdout)
+    request = json.load(sys.stdin)
+    if not request["keep"]:
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    json.dump(supervise(request), sys.stdout)
 
 
 if __name__ == "__main__":

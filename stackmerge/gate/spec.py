@@ -114,6 +114,6 @@ def _command(node: Node) -> tuple[str, ...]:
 def _amount(node: Node, *units: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", node.text())
     unit = found[2] if found else "?"
-    if not found or unit not in units and not (unit == "" and "s" in units):
+    if not found or (unit not in units and not (unit == "" and "s" in units)):
         raise node.error(f"{node.value!r} is not an amount", f"write a number and one of: {', '.join(units)}")
     return float(found[1]) * _UNITS[unit]

@@ -1,0 +1,189 @@
+"""Run the gates of a step: choose them, reuse what is known, guard the GPU, run, and say what was proved."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stackmerge import globs
+from stackmerge.errors import StackmergeError
+from stackmerge.gate import gpu, inputs, junit
+from stackmerge.gate.checkout import Checkout
+from stackmerge.gate.execute import Ended, environment, execute
+from stackmerge.gate.facts import facts, filled
+from stackmerge.gate.gpu import Device, GpuBusy
+from stackmerge.gate.outcome import FAILED, NOT_RUN, PASSED, TIMED_OUT, GateResult
+from stackmerge.gate.spec import Gate
+from stackmerge.gate.store import Store
+from stackmerge.repository import Repository
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The step that gates run on: its commit and tree, the tree below it, and the gates that hazards ask for."""
+
+    name: str
+    commit: str
+    tree: str
+    below: str
+    wanted: tuple[str, ...] = ()
+
+
+class Gating:
+    """Runs gates on the steps of one stack."""
+
+    def __init__(
+        self, repository: Repository, directory: Path, gates: Sequence[Gate], tell: Tell = lambda _: None
+    ) -> None:
+        self._repository = repository
+        self._gates = gates
+        self._tell = tell
+        self._checkout = Checkout(repository, directory)
+        self._store = Store(repository.private / "gates")
+        self._inputs = inputs.Inputs(repository.objects)
+
+    @property
+    def checkout(self) -> Path:
+        return self._checkout.path
+
+    def chosen(self, subject: Subject) -> list[Gate]:
+        """The gates that are for this step. Raises StackmergeError when a hazard asks for one that is not defined."""
+        missing = set(subject.wanted) - {gate.name for gate in self._gates}
+        if missing:
+            raise StackmergeError(
+                f"a hazard rule asks for the gate {sorted(missing)[0]!r} on {subject.name}, which is not defined",
+                "add it to `gates` in the manifest",
+            )
+        return [gate for gate in self._gates if gate.name in subject.wanted or self._is_for(gate, subject)]
+
+    def _is_for(self, gate: Gate, subject: Subject) -> bool:
+        if gate.on.everything or subject.name in gate.on.steps:
+            return True
+        if not gate.on.paths:
+            return False
+        changed = self._repository.objects.diff(subject.below, subject.tree)
+        return any(globs.matches(path, gate.on.paths) for path in changed)
+
+    def run_one(
+        self, gate: Gate, subject: Subject, *, again: bool = False, failures: bool = False
+    ) -> GateResult:
+        """The result of one gate on a step, run now unless a known one may be used."""
+        blank = GateResult(gate.name, subject.name, subject.tree, NOT_RUN, wants_gpu=bool(gate.requires.gpu))
+        digest = self._inputs.digest(gate, subject.tree)
+        present = gpu.devices() if gate.requires.gpu else []
+        environment_now = facts(present[0] if present else None)
+        key = inputs.key(gate, digest, environment_now)
+        known = None if again else self._store.get(key, failures=failures)
+        if known:
+            return replace(known, step=subject.name, tree=subject.tree)
+        reason = _missing(gate, bool(present))
+        if reason:
+            return replace(blank, reason=reason, environment=environment_now)
+        blank = replace(blank, key=key, environment=environment_now, log=str(self._store.log_path(key)))
+        result = self._guarded(gate, subject, blank)
+        if result.outcome != NOT_RUN:
+            self._store.put(result)
+        return result
+
+    def _guarded(self, gate: Gate, subject: Subject, blank: GateResult) -> GateResult:
+        """Run `before`, wait for the GPU, run the gate, and run `after` whatever happened."""
+        self._checkout.move_to(subject.commit)
+        env = environment(gate.requires.env)
+        try:
+            for command in gate.before:
+                ended = self._command(command, env, blank, "before")
+                if ended.error or ended.status:
+                    return replace(blank, reason=f"`before` failed: {ended.error or ended.status}")
+            device = self._device(gate)
+            return self._run(gate, subject, blank, env, device)
+        except GpuBusy as error:
+            return replace(blank, reason=error.message)
+        finally:
+            for command in gate.after:
+                self._command(command, env, blank, "after")
+
+    def _command(self, command: tuple[str, ...], env: dict[str, str], blank: GateResult, what: str) -> Ended:
+        self._tell(f"{blank.gate}: {what}: {command[0]}")
+        log = self._store.log_path(f"{blank.key}.{what}")
+        return execute(filled(command, ""), self._checkout.path, env, timeout=600.0, log=log, keep=True)
+
+    def _device(self, gate: Gate) -> Device | None:
+        if not gate.requires.gpu:
+            return None
+        return gpu.wait_for(gate.requires.vram_free, gate.requires.vram_wait, self._tell)
+
+    def _run(
+        self, gate: Gate, subject: Subject, blank: GateResult, env: dict[str, str], device: Device | None
+    ) -> GateResult:
+        env = env | {"CUDA_VISIBLE_DEVICES": device.uuid if device else ""} if gate.requires.gpu else env
+        report_path = self._store.junit_path(blank.key)
+        report_path.unlink(missing_ok=True)
+        command = filled(gate.run, str(report_path))
+        self._tell(f"{subject.name}: {gate.name}" + (f" on {device.name}" if device else ""))
+        ended = execute(
+            command, self._checkout.path, env, timeout=gate.timeout, log=self._store.log_path(blank.key)
+        )
+        if ended.error:
+            return replace(blank, reason=ended.error)
+        report = junit.read(report_path)
+        ran_on = _ran_on(report.devices, device)
+        return replace(
+            blank,
+            outcome=TIMED_OUT if ended.timed_out else FAILED if ended.status else PASSED,
+            reason=_why(ended, gate),
+            device=ran_on,
+            on_gpu=bool(device) and not ran_on.startswith("CPU"),
+            counts=report.counts,
+            elapsed_s=round(ended.elapsed_s, 3),
+            command=tuple(command),
+        )
+
+
+def _missing(gate: Gate, gpu_there: bool) -> str:
+    """Why a gate cannot run here; empty when it can."""
+    if gate.requires.gpu == "required" and not gpu_there:
+        return "it requires a GPU, and there is none"
+    for name in gate.requires.env:
+        if name not in os.environ:
+            return f"the environment variable {name} is not set"
+    for program in gate.requires.programs:
+        if shutil.which(program) is None:
+            return f"the program {program} is not installed"
+    return ""
+
+
+def _ran_on(reported: Sequence[str], device: Device | None) -> str:
+    """The device in words: what the report says, else what the gate was given."""
+    return ", ".join(reported) or (device.name if device else "CPU")
+
+
+def _why(ended: Ended, gate: Gate) -> str:
+    if ended.timed_out:
+        return f"after {gate.timeout:.0f} s"
+    if ended.status < 0:
+        return f"killed by signal {-ended.status}"
+    return f"exit status {ended.status}" if ended.status else ""
+
+
+def first_bad(subjects: Sequence[Subject], passes: Callable[[Subject], bool]) -> tuple[Subject | None, int]:
+    """The first step on which a gate fails, by bisection, and how often it ran; None when the last one passes.
+
+    At most ``ceil(log2(n)) + 1`` runs for n steps.
+    """
+    runs = 1
+    if passes(subjects[-1]):
+        return None, runs
+    good, bad = -1, len(subjects) - 1
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        runs += 1
+        if passes(subjects[middle]):
+            good = middle
+        else:
+            bad = middle
+    return subjects[bad], runs

@@ -1,0 +1,46 @@
+"""Results of gates that may be used again, one file each, named by what they depend on."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from stackmerge.errors import StackmergeError
+from stackmerge.gate.outcome import FAILED, PASSED, TIMED_OUT, GateResult
+
+
+class Store:
+    """The kept results and logs of one repository."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def log_path(self, key: str) -> Path:
+        return self._directory / f"{key}.log"
+
+    def junit_path(self, key: str) -> Path:
+        return self._directory / f"{key}.xml"
+
+    def get(self, key: str, *, failures: bool = False) -> GateResult | None:
+        """The kept result for a key. Only a pass counts, unless ``failures`` are asked for too."""
+        try:
+            result = GateResult.from_json(json.loads((self._directory / f"{key}.json").read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None
+        wanted = (PASSED, FAILED, TIMED_OUT) if failures else (PASSED,)
+        return replace(result, cached=True) if result.outcome in wanted else None
+
+    def put(self, result: GateResult) -> None:
+        """Keep a result; whoever reads sees all of it or nothing."""
+        path = self._directory / f"{result.key}.json"
+        temporary = path.with_suffix(f".{os.getpid()}")
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(result.as_json(), indent=1, sort_keys=True) + "\n")
+            temporary.replace(path)
+        except OSError as error:
+            raise StackmergeError(
+                f"cannot keep a gate's result: {error.strerror}", "is the disk full?"
+            ) from error

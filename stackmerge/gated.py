@@ -1,0 +1,125 @@
+"""The gates of a whole rebuild: which steps are gated, in which order, and what that proves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from stackmerge.errors import UsageError
+from stackmerge.gate.gating import Gating, Subject, first_bad
+from stackmerge.gate.outcome import GateResult
+from stackmerge.gate.spec import Gate
+from stackmerge.journal import LEFT_OUT, Run
+from stackmerge.stack import Stack
+
+ORDERS = ("step", "tip", "off")
+
+
+@dataclass(frozen=True)
+class Gated:
+    """The results of a rebuild's gates so far; ``failed`` is the one that stops it."""
+
+    results: tuple[GateResult, ...] = ()
+    failed: GateResult | None = None
+
+
+def subjects(stack: Stack, run: Run) -> list[Subject]:
+    """The steps of a run that can be gated: those that are in it."""
+    objects = stack.repository.objects
+    return [
+        Subject(record.name, record.commit, record.tree, objects.commit(record.below).tree)
+        for record in run.steps
+        if record.outcome not in LEFT_OUT
+    ]
+
+
+def gate_run(
+    stack: Stack, run: Run, order: str, note: Callable[[GateResult], None], tell: Callable[[str], None]
+) -> Gated:
+    """Gate a run step by step from the bottom, or its tip first. ``note`` is called with each result at once."""
+    if order not in ORDERS:
+        raise UsageError(f"--gates: {order!r} is not one of {', '.join(ORDERS)}")
+    steps = subjects(stack, run)
+    if order == "off" or not stack.manifest.gates or not steps:
+        return Gated()
+    gating = Gating(stack.repository, stack.directory, stack.manifest.gates, tell)
+    accepted = {(r.step, r.gate): r for r in run.gates if r.accepted}
+    runs = _gate_steps if order == "step" else _gate_tip
+    results: list[GateResult] = []
+    for result in runs(gating, steps):
+        taken = accepted.get((result.step, result.gate))
+        result = replace(result, accepted=taken.accepted) if taken and result.bad else result
+        results.append(result)
+        note(result)
+        if result.bad:
+            return Gated(tuple(results), result)
+    return Gated(tuple(results))
+
+
+def _gate_steps(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult]:
+    for step in steps:
+        for gate in gating.chosen(step):
+            yield gating.run_one(gate, step)
+
+
+def _gate_tip(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult]:
+    """The tip's gates; for one that fails there, its first bad step instead."""
+    for gate in gating.chosen(steps[-1]):
+        at_tip = gating.run_one(gate, steps[-1])
+        if not at_tip.bad:
+            yield at_tip
+            continue
+        found = {steps[-1].name: at_tip}
+
+        def passes(step: Subject, found: dict[str, GateResult] = found) -> bool:
+            if step.name not in found:
+                found[step.name] = gating.run_one(gate, step)  # noqa: B023 - called before the loop goes on
+            return not found[step.name].bad
+
+        first, _ = first_bad(steps, passes)
+        yield found[first.name] if first else at_tip
+
+
+@dataclass(frozen=True)
+class Bisected:
+    """The first step that a gate fails on (None: it passes on the tip), and how often the gate ran."""
+
+    result: GateResult | None
+    runs: int
+
+
+def bisect(stack: Stack, run: Run, name: str, tell: Callable[[str], None]) -> Bisected:
+    """Find the first bad step of the last rebuild. Raises UsageError for a gate that is not defined."""
+    gate = _gate_named(stack, name)
+    gating = Gating(stack.repository, stack.directory, stack.manifest.gates, tell)
+    results: dict[str, GateResult] = {}
+
+    def passes(step: Subject) -> bool:
+        results[step.name] = gating.run_one(gate, step, failures=True)
+        return not results[step.name].bad
+
+    steps = subjects(stack, run)
+    if not steps:
+        raise UsageError("the last rebuild has no step to gate", "see `stackmerge status`")
+    first, runs = first_bad(steps, passes)
+    return Bisected(results[first.name] if first else None, runs)
+
+
+def gate_by_hand(
+    stack: Stack, run: Run, name: str, gate: str, tell: Callable[[str], None]
+) -> list[GateResult]:
+    """Run a step's gates again (default: the tip's), whatever is known. Raises UsageError for what is not there."""
+    steps = subjects(stack, run)
+    chosen = [step for step in steps if step.name == name] if name else steps[-1:]
+    if not chosen:
+        raise UsageError(f"there is no built step {name!r}", "see `stackmerge status`")
+    gating = Gating(stack.repository, stack.directory, stack.manifest.gates, tell)
+    wanted = [_gate_named(stack, gate)] if gate else gating.chosen(chosen[0])
+    return [gating.run_one(one, chosen[0], again=True) for one in wanted]
+
+
+def _gate_named(stack: Stack, name: str) -> Gate:
+    found = next((gate for gate in stack.manifest.gates if gate.name == name), None)
+    if found is None:
+        raise UsageError(f"there is no gate {name!r}", "see `gates` in the manifest")
+    return found
