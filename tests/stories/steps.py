@@ -70,3 +70,13 @@ def resolve(fork: Sandbox, stopped: Any, files: dict[str, str | bytes | None]) -
 def branches(fork: Sandbox) -> str:
     """Every branch with its commit."""
     return fork.git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads")
+
+
+def merged_by_git(fork: Sandbox, ours: str, theirs: str) -> str:
+    """The tree that `git merge` itself makes of two commits, in a work tree of its own."""
+    place = fork.path.parent / "by-git"
+    fork.git("worktree", "add", "-q", "--detach", str(place), ours)
+    fork.git("merge", "-q", "--no-edit", theirs, cwd=place)
+    tree = fork.git("rev-parse", "HEAD^{tree}", cwd=place)
+    fork.git("worktree", "remove", "--force", str(place))
+    return tree

@@ -1,0 +1,65 @@
+"""undo goes back to the state before, and undo of undo forward again: branches, lock and all."""
+
+from __future__ import annotations
+
+from tests.sandbox import Sandbox
+from tests.stories.steps import branches, manifest, rebuild
+
+
+def test_back_and_forth(fork: Sandbox) -> None:
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"red": "red\n"}, "red")
+    fork.branch("blue", "v1", {"blue": "blue\n"}, "blue")
+    fork.commit({"a": "aa\n"}, "two")
+    fork.git("tag", "v2")
+    lock = fork.path / "stackmerge.lock"
+    fork.manifest(manifest("red", prefix="d/"))
+    rebuild(fork)
+    first = branches(fork), lock.read_text()
+
+    lonely = fork.stackmerge("undo")
+    assert lonely.code == 1
+    assert lonely.err.startswith("error: there is no earlier state to go back to\n")
+
+    fork.manifest(manifest("red", "blue", prefix="d/"))
+    rebuild(fork, "--onto", "v2")
+    second = branches(fork), lock.read_text()
+
+    assert fork.stackmerge("undo").code == 0
+    assert (branches(fork), lock.read_text()) == first
+    assert fork.graph("deploy", "v1") == "* Merge red <- red\n    A red\n"
+    assert fork.stackmerge("undo").code == 0
+    assert (branches(fork), lock.read_text()) == second
+    assert fork.stackmerge("undo", "1").code == 0
+    assert (branches(fork), lock.read_text()) == first
+
+    states = fork.stackmerge("undo", "--list", "--json").json["states"]
+    assert [(state["number"], state["current"]) for state in states] == [
+        (1, False), (2, False), (3, False), (4, False), (5, True),
+    ]  # fmt: skip
+    nowhere = fork.stackmerge("undo", "17")
+    assert nowhere.code == 2
+    assert nowhere.err.startswith("error: there is no state 17\n")
+
+    rebuild(fork, "--onto", "v2")
+    assert (branches(fork), lock.read_text()) == second
+    assert fork.graph("deploy", "v2") == "* Merge red <- red\n    A red\n* Merge blue <- blue\n    A blue\n"
+
+
+def test_a_rebuild_that_changes_nothing_is_no_state_to_go_back_to(fork: Sandbox) -> None:
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"red": "red\n"}, "red")
+    fork.commit({"a": "aa\n"}, "two")
+    fork.git("tag", "v2")
+    fork.manifest(manifest("red"))
+    first = rebuild(fork)
+    rebuild(fork, "--onto", "v2")
+    rebuild(fork)
+    rebuild(fork, "--fresh")
+
+    assert len(fork.stackmerge("undo", "--list", "--json").json["states"]) == 2
+    assert fork.stackmerge("undo").code == 0
+    assert fork.git("rev-parse", "deploy") == first["tip"]
+    assert fork.graph("deploy", "v1") == "* Merge red <- red\n    A red\n"
