@@ -16,6 +16,8 @@ from stackmerge.git import environment
 
 _URL = re.compile(r"\b(?:https?|ssh|git|file)://\S+|\b\S+@\S+:\S+")
 
+_WRAPPED = re.compile(r"\Astderr: '(.*)'\Z", re.DOTALL)  # how GitPython quotes what git said
+
 
 class _Progress(gitpython.RemoteProgress):
     """Hands on each line of git's progress."""
@@ -69,7 +71,8 @@ class Remote:
             raise self._failed("push", error) from None
 
     def _failed(self, verb: str, error: gitpython.GitCommandError) -> StackmergeError:
-        said = [line.strip() for line in str(error.stderr).splitlines() if line.strip()]
+        stderr = _WRAPPED.sub(r"\1", str(error.stderr).strip())
+        said = [line.strip() for line in stderr.splitlines() if line.strip()]
         line = next(
             (one for one in said if one.startswith(("fatal:", "error:", "!"))),
             said[-1] if said else "it failed",
