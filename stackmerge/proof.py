@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 
-from stackmerge.journal import LEFT_OUT, Run
+from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.merge import Merged
 from stackmerge.objects import Entry
 from stackmerge.repository import Repository
@@ -21,7 +21,7 @@ VERDICTS = {
     "stack": "only the stack changed it; it equals the old tip",
     "merged": "both changed it; it equals an independent merge of old tip and new base",
     "resolved": "both changed it and the independent merge conflicts; a recorded resolution settled it",
-    "explained": "it differs because the stack itself changed: a step landed, moved, came or went",
+    "explained": "it differs because the stack itself changed: a step landed, moved, came, went or was resolved anew",
     "differs": "it differs, and nothing in the stack or the base explains it",
     "unproven": "both changed it, the independent merge conflicts, and no resolution is recorded for it",
 }
@@ -143,6 +143,8 @@ def _explained(repository: Repository, old: Run, new: Run) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in before.keys() | after.keys():
         a, b = before.get(name), after.get(name)
+        if a and b:
+            found |= dict.fromkeys(_answered_anew(a, b), name)
         same = a and b and a.head == b.head and (a.outcome in LEFT_OUT) == (b.outcome in LEFT_OUT)
         if same and not order and b and b.outcome != "by hand":
             continue
@@ -151,6 +153,12 @@ def _explained(repository: Repository, old: Run, new: Run) -> dict[str, str]:
                 below = repository.objects.commit(record.below).tree
                 found |= dict.fromkeys(repository.objects.diff(below, record.tree), name)
     return found
+
+
+def _answered_anew(old: StepRecord, new: StepRecord) -> list[str]:
+    """The paths whose conflict is the same and whose recorded answer was changed since."""
+    before = {(used.path, used.id): used.state for used in old.resolutions}
+    return [u.path for u in new.resolutions if before.get((u.path, u.id), u.state) != u.state]
 
 
 def summary(proof: Proof) -> Iterable[str]:
