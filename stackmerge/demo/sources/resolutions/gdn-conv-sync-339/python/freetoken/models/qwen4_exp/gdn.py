@@ -1,0 +1,44 @@
+"""The short convolution of a gated delta net layer, one channel of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CausalConv:
+    """Each output is the weighted sum of its input and the inputs before it."""
+
+    def __init__(self, weights: Sequence[float], slots: int) -> None:
+        self.weights = list(weights)
+        self.width = len(self.weights) - 1
+        self.rows = [[0.0] * self.width for _ in range(slots)]
+        self.copies: dict[int, list[float]] = {}
+
+    def prefill(self, slot: int, inputs: Sequence[float]) -> list[float]:
+        """The outputs of a whole prompt."""
+        self._sync(slot)
+        row = [*self.rows[slot], *inputs]
+        self.rows[slot] = row[-self.width :]
+        return self._convolve(row)
+
+    def decode(self, slot: int, value: float) -> float:
+        """The output of one more token."""
+        row = [*self.rows[slot], value]
+        self.rows[slot] = row[-self.width :]
+        return self._convolve(row)[0]
+
+    def copy_later(self, slot: int, row: list[float]) -> None:
+        """Keep a row that still has to be copied, such as that of a resumed request."""
+        self.copies[slot] = row
+
+    def _sync(self, slot: int) -> None:
+        """Carry out the copy that the slot still waits for."""
+        if slot in self.copies:
+            self.rows[slot] = self.copies.pop(slot)[-self.width :]
+
+    def _convolve(self, row: Sequence[float]) -> list[float]:
+        taps = len(self.weights)
+        return [
+            sum(weight * value for weight, value in zip(self.weights, row[i : i + taps], strict=True))
+            for i in range(len(row) - taps + 1)
+        ]

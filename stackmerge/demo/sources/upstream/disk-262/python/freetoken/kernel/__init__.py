@@ -1,0 +1,1 @@
+"""What talks to the device and to the disk."""
