@@ -1,0 +1,41 @@
+"""A branch that would move is checked out in a work tree: the result waits as a candidate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.sandbox import Sandbox
+from tests.stories.steps import branches, manifest, rebuild
+
+
+def test_the_result_stays_a_candidate_until_the_branch_is_free(fork: Sandbox, tmp_path: Path) -> None:
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"red": "red\n"}, "red")
+    fork.commit({"a": "aa\n"}, "two")
+    fork.git("tag", "v2")
+    fork.manifest(manifest("red"))
+    rebuild(fork)
+    elsewhere = tmp_path / "elsewhere"
+    fork.git("worktree", "add", "-q", str(elsewhere), "deploy")
+    before = branches(fork)
+
+    moved = rebuild(fork, "--onto", "v2")
+    assert (moved["status"], moved["state"]) == ("complete", "candidate")
+    assert moved["note"] == (
+        f"the result is a candidate: branch deploy is checked out in {elsewhere.resolve()}"
+    )
+    assert branches(fork) == before
+    assert fork.git("rev-parse", "refs/stackmerge/deploy/candidate") == moved["tip"]
+    assert fork.git("status", "--porcelain", cwd=elsewhere) == ""
+    refused = fork.stackmerge("accept")
+    assert refused.code == 1
+    assert refused.err.startswith("error: the result is a candidate: branch deploy is checked out in ")
+
+    fork.git("checkout", "-q", "--detach", cwd=elsewhere)
+    assert fork.stackmerge("accept").code == 0
+    assert fork.git("rev-parse", "deploy") == moved["tip"]
+    nothing = fork.stackmerge("accept")
+    assert nothing.code == 1
+    assert nothing.err.startswith("error: there is no candidate to accept\n")
+    assert fork.graph("deploy", "v2") == "* Merge red <- red\n    A red\n"

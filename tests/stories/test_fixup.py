@@ -1,0 +1,57 @@
+"""An evil merge: git merges cleanly, and the author changed one more thing by hand. It stays on a new base."""
+
+from __future__ import annotations
+
+from tests.sandbox import Sandbox
+from tests.stories.steps import outcomes, rebuild, used
+
+
+def adopted_with_an_evil_merge(fork: Sandbox) -> None:
+    """red renames a function; the merge of blue, which still calls the old name, fixes the call."""
+    fork.commit({"lib": "def old\n", "b": "b\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"lib": "def new\n"}, "red")
+    fork.branch("blue", "v1", {"use": "1\n2\n3\n4\ncall old\n6\n7\n8\n9\n"}, "blue")
+    fork.git("checkout", "-q", "-b", "deploy", "v1")
+    fork.git("merge", "-q", "--no-ff", "-m", "Merge branch 'red'", "red")
+    fork.git("merge", "-q", "--no-ff", "--no-commit", "blue")
+    fork.commit({"use": "1\n2\n3\n4\ncall new\n6\n7\n8\n9\n"}, "Merge branch 'blue'")
+    fork.git("checkout", "-q", "main")
+    adopted = fork.stackmerge("adopt", "--base", "v1", "--tip", "deploy", "--json")
+    assert adopted.code == 0, adopted.err
+    assert adopted.json["trained"] == {
+        "merges": 2, "conflicted": 0, "text": 0, "exact": 0, "fixup": 1, "skipped": [],
+    }  # fmt: skip
+
+
+def test_it_is_made_again_on_a_new_base(fork: Sandbox) -> None:
+    adopted_with_an_evil_merge(fork)
+    before = fork.git("rev-parse", "deploy")
+    same = rebuild(fork, "--fresh")
+    assert outcomes(same) == {"red": "clean", "blue": "fixup"}
+    assert same["tip"] == before
+    fork.commit({"b": "bb\n"}, "two")
+    fork.git("tag", "v2")
+
+    moved = rebuild(fork, "--onto", "v2")
+    assert outcomes(moved) == {"red": "clean", "blue": "fixup"}
+    assert used(moved, "blue") == [("fixup", "use")]
+    assert fork.show("deploy", "use").splitlines()[4] == "call new"
+    assert fork.graph("deploy", "v2") == (
+        "* Merge branch 'red' <- red\n    M lib\n* Merge branch 'blue' <- blue\n    A use\n"
+    )
+
+
+def test_it_is_merged_into_a_head_that_changed_elsewhere(fork: Sandbox) -> None:
+    adopted_with_an_evil_merge(fork)
+    new = fork.branch("blue", "v1", {"use": "ONE\n2\n3\n4\ncall old\n6\n7\n8\n9\n"}, "blue again")
+    text = (fork.path / "stackmerge.yaml").read_text()
+    old = fork.git("rev-parse", "deploy^2")
+    (fork.path / "stackmerge.yaml").write_text(text.replace(old, new))
+
+    moved = rebuild(fork)
+    assert outcomes(moved) == {"red": "clean", "blue": "fixup"}
+    assert fork.show("deploy", "use") == "ONE\n2\n3\n4\ncall new\n6\n7\n8\n9"
+    assert fork.graph("deploy", "v1") == (
+        "* Merge branch 'red' <- red\n    M lib\n* Merge branch 'blue' <- blue again\n    A use\n"
+    )
