@@ -62,6 +62,18 @@ def said(text: str, found: object, json: bool) -> None:
         print(clean(text))
 
 
+def lines(found: Iterable[str]) -> None:
+    """Show text as it is."""
+    for line in found:
+        print(line)
+    sys.stdout.flush()
+
+
+def typed(command: str) -> None:
+    """Show a command that the demo runs, as if it were typed."""
+    lines(["", f"$ {command}"])
+
+
 class Progress:
     """One live line on standard error; silent where that is no terminal."""
 

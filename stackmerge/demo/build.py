@@ -83,7 +83,7 @@ def _make_fork(demo: Demo) -> Git:
     raw.remotes.create("upstream", str(demo.upstream.resolve()))
     raw.remotes.add_fetch("upstream", "+refs/pull/*:refs/pull/*")
     raw.config["user.name"], raw.config["user.email"] = _NAME, _MAIL
-    git = Git(demo.fork / ".git")
+    git = Git((demo.fork / ".git").resolve())
     git.run("fetch", "--quiet", "--tags", "upstream")
     import_changes(git, FORK)
     for path, data in files_of("fork"):
@@ -134,4 +134,5 @@ def _commit_manifests(git: Git, fork: Path) -> None:
     added = Change("added", "1080deploy: merge #588", KEEPER, 71, "fork-588", "built", branch)
     import_changes(git, [built], locks)
     import_changes(git, [Change(**{**vars(added), "parent": "refs/heads/stack^0"})])
-    git.run("reset", "--quiet", "--hard", directory=fork, env={"GIT_INDEX_FILE": str(fork / ".git/index")})
+    index = {"GIT_INDEX_FILE": str(git.git_dir / "index")}
+    git.run("reset", "--quiet", "--hard", directory=fork.resolve(), env=index)
