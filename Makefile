@@ -5,8 +5,8 @@ BIN     = $(VENV)/bin
 
 .PHONY: demo test lint clean
 
-demo: $(VENV)/.tool
-	$(BIN)/python -m stackmerge demo --run demo
+demo: $(VENV)/.engine
+	$(BIN)/python -m stackmerge demo --run --anew demo
 
 test: $(VENV)/.all lint
 	$(BIN)/python -m pytest -n auto --dist loadfile
@@ -21,9 +21,13 @@ $(VENV)/.tool: pyproject.toml
 	$(BIN)/pip install -q --disable-pip-version-check -e .
 	touch $@
 
-# The CPU build of torch is a tenth of the CUDA one; tests that need a GPU skip themselves.
-$(VENV)/.all: $(VENV)/.tool
+# What the gates of the demo and the tests of the engine need; without a GPU, kernels run in Triton's interpreter.
+$(VENV)/.engine: $(VENV)/.tool
 	$(BIN)/pip install -q --disable-pip-version-check torch==2.13.0
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[engine]'
+	touch $@
+
+$(VENV)/.all: $(VENV)/.engine
 	$(BIN)/pip install -q --disable-pip-version-check -e '.[engine,dev]'
 	touch $@
 
