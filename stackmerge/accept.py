@@ -50,7 +50,13 @@ def accept(
         kept = replaced[1] if replaced else None
         state = Update(stack_ref(stack, f"accepted/{number}"), journal.last, kept)
         old = [Update(stack_ref(stack, f"accepted/{n}"), None, oid) for n, oid in states[: -KEPT_STATES + 1]]
-        repository.refs.transaction([*updates, state, *old], f"stackmerge: {stack} onto {run.plan.base[:12]}")
+        try:
+            repository.refs.transaction(
+                [*updates, state, *old], f"stackmerge: {stack} onto {run.plan.base[:12]}"
+            )
+        except StackmergeError:
+            journal.note("candidate")
+            raise
     lock.save(lock_path, lock_of(run))
     journal.note("accepted")
 
