@@ -18,6 +18,7 @@ CONFLICT_KINDS = (
     "content", "add/add", "modify/delete", "rename/delete", "rename/rename", "binary",
     "symlink", "submodule", "file/directory", "distinct modes",
 )  # fmt: skip
+_RESERVED = ("rerere", "remote-rerere")  # refs/stackmerge/<name> of our own
 _STEP_KEYS = ("merge", "pick", "name", "pr", "title", "notes", "branch")
 _KEYS = ("stack", "upstream", "base", "branch_prefix", "steps", "policies", "gates")
 
@@ -76,6 +77,8 @@ def load(path: Path) -> Manifest:
     keys = top.map(_KEYS, required=("stack", "base", "steps"))
     stack = keys["stack"].line_of_text()
     _check_ref(keys["stack"], stack)
+    if stack.partition("/")[0] in _RESERVED:
+        raise keys["stack"].error(f"{stack!r} is a name that stackmerge keeps for itself", "choose another")
     upstream = keys["upstream"].map(("remote", "branch")) if "upstream" in keys else {}
     if not isinstance(keys["steps"].value, list):
         raise keys["steps"].error("must be a list of steps")
@@ -134,10 +137,20 @@ def _refuse_twins(steps: tuple[Step, ...], node: Node, stack: str) -> None:
             raise UsageError(
                 f"{step.where}: the branch {step.branch!r} is given twice", "give one of them `branch:`"
             )
+        clash = next((b for b in sorted(branches) if step.branch and _clash(step.branch, b)), "")
+        if clash:
+            raise UsageError(
+                f"{step.where}: the branch {step.branch!r} cannot be beside the branch {clash!r}",
+                "git keeps branches as files in folders: no branch can lie below another",
+            )
         names.add(step.name)
         branches |= {step.branch} - {""}
     if not steps:
         raise node.error("is empty", "a stack has at least one step")
+
+
+def _clash(one: str, other: str) -> bool:
+    return one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def _policy(node: Node) -> Policy:
