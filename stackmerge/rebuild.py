@@ -258,7 +258,7 @@ class _Rebuild:
         if not tree.exists:
             self._stack.journal.resume()
             return self.run(done)
-        result = tree.result(self._repository.objects.commit(step.head).tree)
+        result = tree.result(stopped.below, self._repository.objects.commit(step.head).tree)
         self._record_resolution(step, stopped.below, result)
         self._stack.journal.resume()
         outcome = self.run(done, by_hand=result)

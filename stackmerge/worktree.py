@@ -68,8 +68,8 @@ class ConflictTree:
         if named != data:
             file.write_bytes(named)
 
-    def result(self, theirs: str) -> str:
-        """The tree that a person staged, with tree ``theirs`` merged in. Raises StackmergeError if work is left."""
+    def result(self, below: str, theirs: str) -> str:
+        """The tree that a person made of commit ``below`` and tree ``theirs``. Raises StackmergeError if work is left."""
         listed = self._git.run("ls-files", "-u", "-z", work_tree=self.path).stdout
         unmerged = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed.split(b"\0") if line})
         if unmerged:
@@ -85,9 +85,19 @@ class ConflictTree:
             raise StackmergeError(
                 f"changed but not staged: {names}", f"`git add` them in {self.path}, then `continue`"
             )
+        self._refuse_given_up(below)
         tree = self._git.text("write-tree", work_tree=self.path)
         self._refuse_markers(tree, theirs)
         return tree
+
+    def _refuse_given_up(self, below: str) -> None:
+        """After `git merge --abort` nothing is unmerged, but nobody resolved anything either."""
+        own = Path(self._git.text("rev-parse", "--absolute-git-dir", work_tree=self.path))
+        merging = any((own / name).exists() for name in ("MERGE_HEAD", "CHERRY_PICK_HEAD"))
+        if not merging and self._git.text("rev-parse", "HEAD", work_tree=self.path) == below:
+            raise StackmergeError(
+                f"the merge in {self.path} was given up, not resolved", "`stackmerge abort`, then rebuild"
+            )
 
     def _refuse_markers(self, tree: str, theirs: str) -> None:
         """Markers of the path's own size must be gone, unless one side has such lines as its content."""
