@@ -27,7 +27,8 @@ class Landed:
     def how(self, head: str, kind: str, *, before: bool = False) -> str:
         """How the step of ``head`` arrived, in words; empty when it has not.
 
-        ``before``: it had landed in the old base, so what arrived is sought since the head left upstream.
+        ``before``: it may have landed in the old base already, so what arrived is sought since the head left
+        upstream.
         """
         since = self._repository.merge_base(head, self._new) if before else self._old
         if since is None or (since == self._new and not before):

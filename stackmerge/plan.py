@@ -71,6 +71,7 @@ def _plan_step(repository: Repository, step: Step, pin: Pin | None, base: str, l
         raise UsageError(
             f"{step.where}: {step.source!r} has no history in common with the base", "is it the right one?"
         )
+    new = pin is None or not pin.commit
     landed_before = pin is not None and pin.outcome == "landed" and pin.head == head
     return PlannedStep(
         name=step.name,
@@ -82,7 +83,7 @@ def _plan_step(repository: Repository, step: Step, pin: Pin | None, base: str, l
         title=step.title,
         notes=step.notes,
         earlier=earlier,
-        landed=landed.how(head, step.kind, before=landed_before),
+        landed=landed.how(head, step.kind, before=new or landed_before),
     )
 
 

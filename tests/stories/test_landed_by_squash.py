@@ -108,3 +108,18 @@ def test_it_stays_landed_on_the_bases_after(fork: Sandbox) -> None:
     assert outcomes(moved) == {"red": "landed", "blue": "clean"}
     assert fork.show("deploy", "a") == fork.show("v3", "a")
     assert fork.graph("deploy", "v3") == "* Merge blue <- blue\n    A b\n"
+
+
+def test_a_head_that_landed_before_the_first_rebuild_is_left_out_too(fork: Sandbox) -> None:
+    fork.commit({"a": nine()}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"a": nine(l1="red", l5="red"), "red.txt": "red\n"}, "red")
+    squash_red(fork)
+    fork.commit({"a": nine(l1="crimson", l5="red")}, "Make it crimson")
+    fork.git("tag", "v2")
+    fork.branch("blue", "v2", {"b": "blue\n"}, "blue")
+    fork.manifest(manifest("red", "blue").replace("base: v1", "base: v2"))
+
+    first = rebuild(fork)
+    assert outcomes(first) == {"red": "landed", "blue": "clean"}
+    assert fork.show("deploy", "a").startswith("crimson\n")
