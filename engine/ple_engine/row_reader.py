@@ -22,7 +22,8 @@ _SORT_FROM = 256  # fewer reads than this are all in flight at once, so their or
 class _Batch(Protocol):
     name: str
 
-    def read(self, fds: Any, offsets: Any, addresses: Any, length: int) -> Any: ...
+    def read(self, fds: Any, offsets: Any, addresses: Any) -> list[int]:
+        """Read a row each; which of them failed or fell short."""
 
     def close(self) -> None: ...
 
@@ -41,7 +42,7 @@ class RowReader:
         # where row 0 of the table would lie, if a shard's file held the shards before it too
         before = np.arange(len(source.shards)) * source.rows_per_shard * self._row_bytes
         self._row_zero = np.array([shard.base for shard in source.shards], dtype=np.int64) - before
-        self._batch = _choose(io_uring)
+        self._batch = _choose(self._row_bytes, io_uring)
 
     @property
     def backend(self) -> str:
@@ -56,8 +57,7 @@ class RowReader:
         shards = rows // self._rows_per_shard
         offsets = rows * self._row_bytes + self._row_zero[shards]
         fds = self._shard_fd[shards]
-        results = self._batch.read(fds, offsets, addresses, self._row_bytes)
-        for i in (results != self._row_bytes).nonzero()[0]:
+        for i in self._batch.read(fds, offsets, addresses):
             path = self._paths[self._shard_file[shards[i]]]
             self._read_again(int(fds[i]), int(offsets[i]), int(addresses[i]), path)
 
@@ -80,15 +80,15 @@ class RowReader:
         self._fds = []
 
 
-def _choose(io_uring: bool | None) -> _Batch:
+def _choose(row_bytes: int, io_uring: bool | None) -> _Batch:
     if io_uring is None:
         io_uring = os.environ.get(IO_URING_ENV, "1") != "0"
     if io_uring:
         try:
-            return _UringBatch()
+            return _UringBatch(row_bytes)
         except OSError:  # an old kernel, or a container that forbids it
             pass
-    return _PoolBatch()
+    return _PoolBatch(row_bytes)
 
 
 class _UringBatch:
@@ -96,20 +96,21 @@ class _UringBatch:
 
     name = "io_uring"
 
-    def __init__(self) -> None:
-        self._rings = [Ring() for _ in range(min(_RINGS, os.cpu_count() or 1))]
+    def __init__(self, row_bytes: int) -> None:
+        self._rings = [Ring(row_bytes) for _ in range(min(_RINGS, os.cpu_count() or 1))]
         self._pool = ThreadPoolExecutor(len(self._rings), thread_name_prefix="ple-read")
 
-    def read(self, fds: Any, offsets: Any, addresses: Any, length: int) -> Any:
+    def read(self, fds: Any, offsets: Any, addresses: Any) -> list[int]:
         share = max(_RING_SHARE, -(-len(offsets) // len(self._rings)))
         if len(offsets) <= share:
-            return self._rings[0].read(fds, offsets, addresses, length)
-        parts = [slice(i, i + share) for i in range(0, len(offsets), share)]
+            return self._rings[0].read(fds, offsets, addresses)
 
-        def work(ring: Ring, part: slice) -> Any:
-            return ring.read(fds[part], offsets[part], addresses[part], length)
+        def work(ring: Ring, begin: int) -> list[int]:
+            part = slice(begin, begin + share)
+            return [begin + i for i in ring.read(fds[part], offsets[part], addresses[part])]
 
-        return np.concatenate(list(self._pool.map(work, self._rings, parts)))
+        starts = range(0, len(offsets), share)
+        return [i for wrong in self._pool.map(work, self._rings, starts) for i in wrong]
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -120,24 +121,25 @@ class _UringBatch:
 class _PoolBatch:
     name = "threads"
 
-    def __init__(self) -> None:
+    def __init__(self, row_bytes: int) -> None:
+        self._row_bytes = row_bytes
         self._pool = ThreadPoolExecutor(_POOL_THREADS, thread_name_prefix="ple-read")
         self.close = self._pool.shutdown
 
-    def read(self, fds: Any, offsets: Any, addresses: Any, length: int) -> Any:
-        results = np.empty(len(offsets), np.int32)
+    def read(self, fds: Any, offsets: Any, addresses: Any) -> list[int]:
         share = max(8, -(-len(offsets) // _POOL_THREADS))
 
-        def work(begin: int) -> None:
-            for i in range(begin, min(begin + share, len(offsets))):
-                view = _memory(int(addresses[i]), length)
-                try:
-                    results[i] = os.preadv(int(fds[i]), [view], int(offsets[i]))
-                except OSError as error:
-                    results[i] = -(error.errno or errno.EIO)
+        def work(begin: int) -> list[int]:
+            part = range(begin, min(begin + share, len(offsets)))
+            return [i for i in part if not self._read_one(int(fds[i]), int(offsets[i]), int(addresses[i]))]
 
-        list(self._pool.map(work, range(0, len(offsets), share)))
-        return results
+        return [i for wrong in self._pool.map(work, range(0, len(offsets), share)) for i in wrong]
+
+    def _read_one(self, fd: int, offset: int, address: int) -> bool:
+        try:
+            return os.preadv(fd, [_memory(address, self._row_bytes)], offset) == self._row_bytes
+        except OSError:
+            return False
 
 
 def _memory(address: int, length: int) -> memoryview:

@@ -12,6 +12,8 @@ from ple_engine.hash_spec import HashSpec
 from ple_engine.row_reader import RowReader
 from ple_engine.shards import RowSource
 
+_FEW_TOKENS = 8
+
 
 @dataclass
 class _Run:
@@ -66,11 +68,33 @@ class RowStore:
     def _hash(self, run: _Run) -> Any:
         context, tokens = self._spec.context_len, sum(run.counts)
         flat = _int64s(run.tokens, tokens + context * len(run.counts))
+        if tokens <= _FEW_TOKENS:
+            return np.array(_hash_few(self._spec, flat.tolist(), run.counts))
         request = np.repeat(np.arange(len(run.counts)), run.counts)
         return hash_windows(self._spec, flat, np.arange(tokens) + (request + 1) * context).ravel()
 
     def close(self) -> None:
         self._reader.close()
+
+
+def _hash_few(spec: HashSpec, tokens: list[int], counts: list[int]) -> list[int]:
+    """`hash_windows` without numpy: a decode step waits for this, and finds numpy's code cold in the cache."""
+    heads = list(zip(spec.vocab_sizes, spec.offsets, strict=True))
+    orders = range(1, spec.ngram_size)
+    rows: list[int] = []
+    position = -1
+    for count in counts:
+        position += spec.context_len
+        for _ in range(count):
+            position += 1
+            mix, open_ = tokens[position] * spec.multipliers[0], True
+            for shift in orders:
+                left = tokens[position - shift]
+                open_ = open_ and left != spec.eos_token_id
+                mix ^= (left if open_ else spec.eos_token_id) * spec.multipliers[shift]
+                block = heads[(shift - 1) * spec.heads_per_ngram : shift * spec.heads_per_ngram]
+                rows += [mix % vocab + offset for vocab, offset in block]
+    return rows
 
 
 def hash_windows(spec: HashSpec, tokens: Any, positions: Any) -> Any:

@@ -21,6 +21,7 @@ _OP_READ = 22
 _ENTER_GETEVENTS = 1
 _OFF_SQ_RING, _OFF_SQES = 0, 0x10000000
 _FEAT_SINGLE_MMAP = 1
+_MASK32 = 0xFFFFFFFF
 _SQE = np.dtype(
     {
         "names": ["opcode", "fd", "offset", "address", "length", "user_data"],
@@ -36,9 +37,9 @@ _libc.syscall.restype = ctypes.c_long
 
 
 class Ring:
-    """An io_uring of `entries` reads. Raises OSError where the kernel has none or forbids it."""
+    """An io_uring for reads of `length` bytes. Raises OSError where the kernel has none or forbids it."""
 
-    def __init__(self, entries: int = 2048) -> None:
+    def __init__(self, length: int, entries: int = 2048) -> None:
         if not sys.platform.startswith("linux"):
             raise OSError(errno.ENOSYS, "io_uring needs Linux")
         params = ctypes.create_string_buffer(120)
@@ -49,60 +50,59 @@ class Ring:
         if not features & _FEAT_SINGLE_MMAP:
             os.close(self._fd)
             raise OSError(errno.ENOSYS, "io_uring here is older than Linux 5.4")
-        self.entries = int(sq_entries)
         ring_bytes = max(sq_offsets[6] + 4 * sq_entries, cq_offsets[5] + _CQE.itemsize * cq_entries)
-        self._rings = mmap.mmap(self._fd, ring_bytes, flags=mmap.MAP_SHARED, offset=_OFF_SQ_RING)
-        self._sqes_map = mmap.mmap(
-            self._fd, _SQE.itemsize * sq_entries, flags=mmap.MAP_SHARED, offset=_OFF_SQES
-        )
-        self._sqes = np.frombuffer(self._sqes_map, _SQE)
-        self._sq_tail = np.frombuffer(self._rings, "u4", 1, sq_offsets[1])
-        array = np.frombuffer(self._rings, "u4", sq_entries, sq_offsets[6])
-        array[:] = np.arange(sq_entries, dtype=np.uint32)
-        self._cq_head = np.frombuffer(self._rings, "u4", 1, cq_offsets[0])
-        self._cq_tail = np.frombuffer(self._rings, "u4", 1, cq_offsets[1])
-        self._cqes = np.frombuffer(self._rings, _CQE, cq_entries, cq_offsets[5])
-        self._sqes["opcode"] = _OP_READ
-        self._sqes["user_data"] = np.arange(sq_entries)
-        self._sqe_fd, self._sqe_length = self._sqes["fd"], self._sqes["length"]
-        self._sqe_offset, self._sqe_address = self._sqes["offset"], self._sqes["address"]
+        rings = mmap.mmap(self._fd, ring_bytes, flags=mmap.MAP_SHARED, offset=_OFF_SQ_RING)
+        self._map_submissions(rings, sq_entries, sq_offsets, length)
+        self._map_completions(rings, cq_entries, cq_offsets)
 
-    def read(self, fds: Any, offsets: Any, addresses: Any, length: int) -> Any:
-        """Read `length` bytes at each offset of each file to each address; the result of each read, in order.
+    def _map_submissions(self, rings: mmap.mmap, entries: int, offsets: tuple[int, ...], length: int) -> None:
+        """What never changes is written once: the operation, the length, and each slot's own number."""
+        sqes_map = mmap.mmap(self._fd, _SQE.itemsize * entries, flags=mmap.MAP_SHARED, offset=_OFF_SQES)
+        sqes = np.frombuffer(sqes_map, _SQE)
+        sqes["opcode"], sqes["length"], sqes["user_data"] = _OP_READ, length, np.arange(entries)
+        np.frombuffer(rings, "u4", entries, offsets[6])[:] = np.arange(entries)
+        self._length, self._entries, self._tail = length, entries, 0
+        self._sq_tail = np.frombuffer(rings, "u4", 1, offsets[1])
+        self._sqe_fd, self._sqe_offset, self._sqe_address = sqes["fd"], sqes["offset"], sqes["address"]
 
-        A result is a byte count or a negative errno. The GIL is released while the reads run.
+    def _map_completions(self, rings: mmap.mmap, entries: int, offsets: tuple[int, ...]) -> None:
+        self._cqes, self._head = np.frombuffer(rings, _CQE, entries, offsets[5]), 0
+        self._cq_head, self._cq_tail = (np.frombuffer(rings, "u4", 1, offset) for offset in offsets[:2])
+        self._cqe_result, self._cqe_slot = self._cqes["result"], self._cqes["user_data"]
+
+    def read(self, fds: Any, offsets: Any, addresses: Any) -> list[int]:
+        """Read at each offset of each file to each address; which of the reads failed or fell short.
+
+        The GIL is released while the reads run.
         """
-        results = np.empty(len(offsets), np.int32)
+        wrong: list[int] = []
         begin = 0
         while begin < len(offsets):
-            slot = int(self._sq_tail[0]) % self.entries
-            end = min(len(offsets), begin + self.entries - slot)
-            slots = slice(slot, slot + end - begin)
-            self._sqe_fd[slots], self._sqe_length[slots] = fds[begin:end], length
-            self._sqe_offset[slots], self._sqe_address[slots] = offsets[begin:end], addresses[begin:end]
-            self._sq_tail[0] = (int(self._sq_tail[0]) + end - begin) & 0xFFFFFFFF
-            self._submit_and_wait(end - begin)
-            self._collect(results[begin:end], slot)
-            begin = end
-        return results
+            slot, at = self._tail % self._entries, self._head % len(self._cqes)
+            count = min(len(offsets) - begin, self._entries - slot, len(self._cqes) - at)
+            slots, part = slice(slot, slot + count), slice(begin, begin + count)
+            self._sqe_fd[slots] = fds[part]
+            self._sqe_offset[slots] = offsets[part]
+            self._sqe_address[slots] = addresses[part]
+            self._submit_and_wait(count)
+            done = slice(at, at + count)
+            complete = self._cqe_result[done] == self._length
+            if not complete.all():
+                wrong += (begin + self._cqe_slot[done][~complete].astype(int) - slot).tolist()
+            self._head = (self._head + count) & _MASK32
+            self._cq_head[0] = self._head
+            begin += count
+        return wrong
 
     def _submit_and_wait(self, count: int) -> None:
         """Submit all, then wait for all: they write into the caller's memory, so none may be left behind."""
+        self._tail = (self._tail + count) & _MASK32
+        self._sq_tail[0] = self._tail
         submitted = 0
         while submitted < count:
             submitted += _call(_ENTER, self._fd, count - submitted, count, _ENTER_GETEVENTS, 0, 0)
-        while (int(self._cq_tail[0]) - int(self._cq_head[0])) & 0xFFFFFFFF < count:
+        while (int(self._cq_tail[0]) - self._head) & _MASK32 < count:
             _call(_ENTER, self._fd, 0, count, _ENTER_GETEVENTS, 0, 0)
-
-    def _collect(self, results: Any, slot: int) -> None:
-        """The results of the batch that began at `slot`; completions come in any order."""
-        head, count = int(self._cq_head[0]), len(results)
-        at = head % len(self._cqes)
-        done = self._cqes[at : at + count]
-        if len(done) < count:
-            done = np.concatenate([done, self._cqes[: count - len(done)]])
-        results[done["user_data"].astype(np.int64) - slot] = done["result"]
-        self._cq_head[0] = (head + count) & 0xFFFFFFFF
 
     def close(self) -> None:
         os.close(self._fd)
