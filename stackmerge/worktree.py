@@ -69,7 +69,10 @@ class ConflictTree:
             file.write_bytes(named)
 
     def result(self, below: str, theirs: str) -> str:
-        """The tree that a person made of commit ``below`` and tree ``theirs``. Raises StackmergeError if work is left."""
+        """The tree that a person made of commit ``below`` and tree ``theirs``.
+
+        Raises StackmergeError while something is left to do.
+        """
         listed = self._git.run("ls-files", "-u", "-z", work_tree=self.path).stdout
         unmerged = sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed.split(b"\0") if line})
         if unmerged:
