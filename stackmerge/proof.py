@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.merge import Merged
-from stackmerge.objects import Entry
+from stackmerge.objects import Commit, Entry
 from stackmerge.repository import Repository
 
 # What each verdict says of a path; those in BAD make a proof fail.
@@ -131,9 +131,39 @@ def prove_run(repository: Repository, old: Run, new: Run) -> Proof:
     """The proof of a rebuild against the last accepted one."""
     resolved = {used.path for step in new.steps for used in step.resolutions}
     explained = _explained(repository, old, new)
-    return prove(
-        repository, (old.plan.base, old.tip), (new.plan.base, new.tip), resolved=resolved, explained=explained
+    proof = prove(
+        repository,
+        (_upstream_in(repository, old, new.plan.base), old.tip),
+        (_upstream_in(repository, new, old.plan.base), new.tip),
+        resolved=resolved,
+        explained=explained,
     )
+    return replace(proof, old_base=old.plan.base, new_base=new.plan.base)
+
+
+def _upstream_in(repository: Repository, run: Run, other: str) -> str:
+    """The base of a run with what its heads bring of the ``other`` base: a head may be forked from a newer upstream."""
+    base = run.plan.base
+    if base == other:
+        return base
+    for record in run.steps:
+        if record.kind == "merge" and record.outcome not in LEFT_OUT:
+            brought = repository.merge_base(record.head, other)
+            base = _joined(repository, base, brought) if brought else base
+    return base
+
+
+def _joined(repository: Repository, one: str, other: str) -> str:
+    """The commit that holds two commits of the upstream; the first alone where git cannot merge them."""
+    if repository.is_ancestor(other, one):
+        return one
+    if repository.is_ancestor(one, other):
+        return other
+    merged = repository.merger.merge(one, other)
+    if merged.conflicts:
+        return one
+    who = repository.objects.commit(one).committer
+    return repository.objects.write_commit(Commit(merged.tree, (one, other), who, who, "upstream\n"))
 
 
 def _explained(repository: Repository, old: Run, new: Run) -> dict[str, str]:
