@@ -1,0 +1,110 @@
+"""Demo, stories 2 to 4: upstream's fence meets the fork's filler thread, from both sides."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from tests.stories.conftest import DISK, DemoFork, needs_engine, outcomes
+
+HANG = "TimeoutError: a fill waited on stream position 2, which never completed"
+FIVE = ("rebuild", "--onto", "d3512b4")
+TEN = ("rebuild", "--manifest", "1080deploy.yaml")
+
+
+def resolution_id(demo: DemoFork) -> str:
+    listed = demo.stackmerge("rerere", "list", "--json").json["resolutions"]
+    (found,) = [one["id"] for one in listed if one["path"] == DISK]
+    return str(found)
+
+
+def test_one_conflict_in_one_function_while_the_fence_comes_in_unseen(demo: DemoFork) -> None:
+    before = demo.git("rev-parse", "5080deploy")
+    ran = demo.stackmerge(*FIVE, "--json")
+    assert ran.code in (3, 4)
+    assert list(outcomes(ran).items())[:4] == [
+        ("jit-arch-521", "landed"), ("min-p-415", "replayed"), ("seed-433", "replayed"), ("ple-filler-67", "conflict"),
+    ]  # fmt: skip
+    (conflict,) = ran.json["steps"][3]["conflicts"]
+    assert (conflict["path"], conflict["kind"], conflict["where"]) == (DISK, "content", "base")
+    assert demo.git("rev-parse", "5080deploy") == before
+
+    text = (demo.worktree() / DISK).read_text()
+    (hunk,) = re.findall(r"^<{7} .*?^>{7} .*?\n", text, re.MULTILINE | re.DOTALL)
+    rest = ast.parse(text.replace(hunk, "        yield\n"))
+    fenced = {
+        f.name
+        for f in ast.walk(rest)
+        if isinstance(f, ast.FunctionDef) and "_graph_consumed" in ast.unparse(f)
+    }
+    assert fenced == {"__init__", "fill"}
+    assert "_graph_consumed.record" in hunk
+    (context,) = [
+        n for n in ast.walk(rest) if isinstance(n, ast.FunctionDef) and n.name == "forward_host_ctx"
+    ]
+    assert context.lineno < text[: text.index(hunk)].count("\n") + 1 <= (context.end_lineno or 0)
+
+
+@needs_engine
+def test_the_natural_answer_merges_and_then_hangs_in_the_gate(demo: DemoFork) -> None:
+    before = demo.git("rev-parse", "5080deploy")
+    assert demo.stackmerge(*FIVE).code in (3, 4)
+    demo.resolve("natural")
+    ran = demo.stackmerge("continue")
+    assert ran.code == 5
+    assert "stopped at ple-filler-67: the gate no-graph-fence failed" in ran.err
+    assert f"E   {HANG}" in [line.strip() for line in ran.err.splitlines()]
+    assert demo.git("rev-parse", "5080deploy") == before
+
+
+@needs_engine
+def test_after_the_natural_answer_is_forgotten_the_right_one_passes_and_replays_in_both_stacks(
+    demo: DemoFork,
+) -> None:
+    assert demo.stackmerge(*FIVE).code in (3, 4)
+    demo.resolve("natural")
+    assert demo.stackmerge("continue", "--json").json["status"] == "gate"
+    wrong = resolution_id(demo)
+    assert demo.stackmerge("abort").code == 0
+    assert demo.stackmerge("rerere", "forget", wrong).code == 0
+
+    assert demo.stackmerge(*FIVE).code in (3, 4)
+    demo.resolve("right")
+    five = demo.stackmerge("continue", "--json")
+    assert five.code == 0, five.err
+    gates = {gate["gate"]: gate["words"] for gate in five.json["gates"]}
+    assert gates["no-graph-fence"] == "passed on CPU, fake stream"
+    assert resolution_id(demo) == wrong
+    assert "_graph_consumed" not in demo.show("5080deploy", DISK)
+
+    ten = demo.stackmerge(*TEN, "--json")
+    assert ten.code == 0, ten.err
+    assert outcomes(ten)["double-buffer-588"] == "replayed"
+    assert {gate["words"] for gate in ten.json["gates"]} == {"passed on CPU, fake stream"}
+
+
+@pytest.mark.parametrize(
+    ("first", "stack", "second", "step"),
+    [(FIVE, "5080deploy", TEN, "double-buffer-588"), (TEN, "1080deploy", FIVE, "ple-filler-67")],
+    ids=["upstream below, filler merged", "filler below, upstream merged"],
+)
+def test_the_right_answer_recorded_in_one_orientation_replays_in_the_other(
+    demo: DemoFork, first: tuple[str, ...], stack: str, second: tuple[str, ...], step: str
+) -> None:
+    manifest = ("--manifest", "1080deploy.yaml") if first is TEN else ()
+    assert demo.stackmerge(*first, "--gates", "off").code in (3, 4)
+    demo.resolve("right", stack)
+    assert demo.stackmerge("continue", *manifest).code == 0
+    recorded = resolution_id(demo)
+
+    ran = demo.stackmerge(*second, "--gates", "off", "--json")
+    assert ran.code == 0, ran.err
+    (used,) = [r for s in ran.json["steps"] if s["name"] == step for r in s["resolutions"]]
+    assert (used["kind"], used["id"], used["path"]) == ("text", recorded, DISK)
+    assert demo.git("rev-parse", f"5080deploy:{DISK}") == demo.git("rev-parse", f"1080deploy:{DISK}")
+
+    again = demo.stackmerge(*first, "--fresh", "--gates", "off", "--json")
+    assert again.code == 0, again.err
+    assert again.json["tip"] == demo.git("rev-parse", stack)
