@@ -10,6 +10,7 @@ reference before it is timed.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
 import triton
 import triton.language as tl
@@ -25,7 +27,8 @@ from ple_engine.decode import DecodeLoop
 from ple_engine.disk_table import DiskRowTable
 from ple_engine.hash_spec import HashSpec
 from ple_engine.hashing import NGramEmbedding, PLEMetadata
-from ple_engine.shards import open_row_source
+from ple_engine.row_reader import RowReader
+from ple_engine.shards import RowSource, open_row_source
 from ple_engine.tables import GpuTable, RowTable, UvaTable
 from safetensors.torch import save_file
 
@@ -297,7 +300,43 @@ def row_tables() -> list[str]:
                 row = " | ".join(f"{value:.0f}" for value in us)
                 lines.append(f"| {name} | {batch} | {row} | {us[2] / us[0]:.3f} |")
             del body
+        return [*lines, "", *reader_table(source), ""]
+
+
+def reader_table(source: RowSource) -> list[str]:
+    """Host time to read scattered rows into staging: files in the page cache, and dropped from it."""
+    lines = ["| rows read, us | io_uring, cached | threads, cached | io_uring, cold | threads, cold |"]
+    lines.append("|---|---|---|---|---|")
+    for rows in (16, 128, 1024, 16384):
+        staging = torch.empty(rows * HEAD_DIM, dtype=torch.uint8, pin_memory=True)
+        addresses = staging.data_ptr() + np.arange(rows) * HEAD_DIM
+        readers = [RowReader(source, io_uring=choice) for choice in (True, False)]
+        us = [read_us(reader, source, addresses, cold) for cold in (False, True) for reader in readers]
+        lines.append(f"| {rows} | " + " | ".join(f"{value:.0f}" for value in us) + " |")
+        for reader in readers:
+            reader.close()
     return lines
+
+
+def read_us(reader: RowReader, source: RowSource, addresses: np.ndarray, cold: bool) -> float:
+    """Median over fresh random rows each time."""
+    draw = np.random.default_rng(1)
+    times = []
+    for _ in range(9):
+        rows = draw.integers(0, source.num_rows, len(addresses))
+        if cold:
+            drop_from_cache(source)
+        begin = time.perf_counter()
+        reader.read(rows, addresses)
+        times.append((time.perf_counter() - begin) * 1e6)
+    return statistics.median(times)
+
+
+def drop_from_cache(source: RowSource) -> None:
+    for path in source.paths:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _tables(source, spec):

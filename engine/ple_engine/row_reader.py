@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,7 +36,7 @@ class RowReader:
         self._row_bytes = source.head_dim
         self._rows_per_shard = source.rows_per_shard
         self._paths = source.paths
-        self._fds = [os.open(path, os.O_RDONLY) for path in self._paths]
+        self._fds = [_open_for_scattered_reads(path) for path in self._paths]
         file_of = {path: i for i, path in enumerate(self._paths)}
         self._shard_file = np.array([file_of[shard.path] for shard in source.shards])
         self._shard_fd = np.array(self._fds, dtype=np.int32)[self._shard_file]
@@ -78,6 +79,13 @@ class RowReader:
         for fd in self._fds:
             os.close(fd)
         self._fds = []
+
+
+def _open_for_scattered_reads(path: Path) -> int:
+    fd = os.open(path, os.O_RDONLY)
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)  # read ahead of a row is read in vain
+    return fd
 
 
 def _choose(row_bytes: int, io_uring: bool | None) -> _Batch:
