@@ -1,0 +1,147 @@
+"""Both sides add the same function, class or key, and the result holds both."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from stackmerge.hazard import languages
+from stackmerge.hazard.checks import keys, outline, python
+from stackmerge.hazard.checks.seen import NotChecked, Seen, combined
+from stackmerge.hazard.view import FileView, View
+
+_REBINDS = ("overload", "setter", "getter", "deleter", "register", "dispatch")
+_CONDITION = re.compile(r"^[ \t]*#[ \t]*(if|endif)", re.MULTILINE)
+
+
+def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | NotChecked]:
+    """Definitions that the merged file has more often than either side."""
+    del deliberate
+    for file in combined(view):
+        if isinstance(file, NotChecked):
+            if languages.of(file.path) in outline.KNOWN or keys.is_known(file.path):
+                yield file
+            continue
+        if keys.is_known(file.path):
+            yield from _keys(file)
+        else:
+            yield from _definitions(file, languages.of(file.path))
+
+
+def _definitions(file: FileView, language: str) -> Iterator[Seen]:
+    counts = {side: Counter(_names(file.text(side), language)) for side in ("ours", "theirs", "merged")}
+    more = {n for n, c in counts["merged"].items() if c > max(counts["ours"][n], counts["theirs"][n])}
+    if not more:
+        return
+    if language == "python":
+        yield from _python(file, more)
+    elif language in ("c", "cpp"):
+        yield from _c(file, more, language)
+    else:
+        text = file.text("merged")
+        for name in sorted(more):
+            yield Seen(file.path, f"{name} is defined more than once", _lines(text, language, name))
+
+
+def _names(text: str, language: str) -> list[str]:
+    return [name for name, _ in outline.definitions(text, language)]
+
+
+def _lines(text: str, language: str, name: str) -> tuple[tuple[int, str], ...]:
+    lines = text.split("\n")
+    starts = [offset for found, offset in outline.definitions(text, language) if found == name]
+    numbers = [text.count("\n", 0, offset) + 1 for offset in starts]
+    return tuple((n, lines[n - 1].strip()) for n in numbers)
+
+
+# -- Python
+
+
+def _python(file: FileView, names: set[str]) -> Iterator[Seen]:
+    modules = {side: python.tree(file.text(side)) for side in ("ours", "theirs", "merged")}
+    if modules["merged"] is None or modules["ours"] is None or modules["theirs"] is None:
+        return
+    known = {side: _groups(module, names) for side, module in modules.items() if module}
+    for (scope, name), group in known["merged"].items():
+        before = max(len(known[side].get((scope, name), ())) for side in ("ours", "theirs"))
+        if len(group) < 2 or len(group) <= before or _used_between(modules["merged"], group):
+            continue
+        bound_again = any(
+            word in ast.dump(d) for node in group for d in node.decorator_list for word in _REBINDS
+        )
+        if not bound_again:
+            lines = file.lines("merged")
+            where = tuple((node.lineno, lines[node.lineno - 1].strip()) for node in group)
+            what = f"{f'{scope}.{name}'.lstrip('.')} is defined {len(group)} times; only the last counts"
+            plain = not any(node.decorator_list for node in group)
+            yield Seen(file.path, what, where, conclusive=plain)
+
+
+def _groups(module: ast.Module, names: set[str]) -> dict[tuple[str, str], list[python.Definition]]:
+    """The definitions of each name in one list of statements, where no condition chooses between them."""
+    found: dict[tuple[str, str], list[python.Definition]] = {}
+    for scope, body in python.bodies(module):
+        here: dict[str, list[python.Definition]] = {}
+        for node in body:
+            if isinstance(node, python.Definition) and node.name in names and node.name != "_":
+                here.setdefault(node.name, []).append(node)
+        for name, group in here.items():
+            if len(group) > len(found.get((scope, name), ())):
+                found[scope, name] = group
+    return found
+
+
+def _used_between(module: ast.Module, group: list[python.Definition]) -> bool:
+    """Is the name used between its definitions? Then the first one has done its work."""
+    name, first, last = group[0].name, group[0].end_lineno or 0, group[-1].lineno
+    return any(
+        isinstance(node, ast.Name) and node.id == name and first < node.lineno < last
+        for node in ast.walk(module)
+    )
+
+
+# -- C
+
+
+def _c(file: FileView, names: set[str], language: str) -> Iterator[Seen]:
+    """Two bodies for one name do not compile, unless the preprocessor chooses between them."""
+    text = file.text("merged")
+    is_header = PurePosixPath(file.path).suffix.startswith(".h")
+    for name in sorted(names):
+        starts = [offset for found, offset in outline.definitions(text, language) if found == name]
+        if len(starts) < 2 or any(text[offset:].lstrip().startswith("#") for offset in starts):
+            continue
+        chosen = is_header or language == "cpp" or any(_is_conditional(text[:offset]) for offset in starts)
+        if not chosen:
+            yield Seen(
+                file.path,
+                f"{name} is defined {len(starts)} times",
+                _lines(text, language, name),
+                conclusive=True,
+            )
+
+
+def _is_conditional(before: str) -> bool:
+    words = [m[1] for m in _CONDITION.finditer(before)]
+    return words.count("if") > words.count("endif")
+
+
+# -- keys
+
+
+def _keys(file: FileView) -> Iterator[Seen]:
+    """Keys that a mapping of the merged file holds twice, and neither side's."""
+    suffix = PurePosixPath(file.path).suffix
+    try:
+        found = {side: keys.twice(file.text(side), suffix) for side in ("ours", "theirs", "merged")}
+    except (ValueError, RecursionError, json.JSONDecodeError):
+        return
+    for key, line in found["merged"].items():
+        if key not in found["ours"] and key not in found["theirs"]:
+            lines = file.lines("merged")
+            where = ((line, lines[line - 1].strip()),) if line else ()
+            yield Seen(file.path, f"the key {key} is given twice; only one counts", where, conclusive=True)

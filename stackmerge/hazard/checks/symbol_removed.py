@@ -1,0 +1,158 @@
+"""One side removes or renames a symbol; lines that the other side adds use it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from stackmerge.hazard import languages
+from stackmerge.hazard.checks import outline
+from stackmerge.hazard.checks.seen import NotChecked, Seen
+from stackmerge.hazard.view import FileView, Unreadable, View
+
+_SHORT = 3
+_MANY = 10
+
+
+@dataclass(frozen=True)
+class Removed:
+    """A definition that a side took out of a file. ``method``: it stood inside a class."""
+
+    path: str
+    name: str
+    method: bool
+
+
+def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | NotChecked]:
+    """References to what is no longer there."""
+    del deliberate
+    theirs = [path for path in view.theirs_changed if languages.of(path) in outline.KNOWN]
+    if not theirs:
+        return
+    ours = [path for path in view.ours_changed if languages.of(path) in outline.KNOWN]
+    yield from _direction(view, "ours", "theirs", ours, theirs)
+    yield from _direction(view, "theirs", "ours", theirs, ours)
+
+
+def _direction(
+    view: View, remover: str, adder: str, removed_in: list[str], added_in: list[str]
+) -> Iterator[Seen | NotChecked]:
+    used: dict[str, set[str]] | None = None
+    if adder == "theirs":
+        used = _used(view, added_in, adder)
+    gone: dict[str, list[Removed]] = {}
+    for path in removed_in:
+        language = languages.of(path)
+        if used is not None and not used.get(language):
+            continue
+        for one in _removed(view, view.file(path), remover, language, used):
+            gone.setdefault(language, []).append(one)
+    if not gone:
+        return
+    for path in added_in:
+        language = languages.of(path)
+        if language in gone:
+            yield from _references(view, view.file(path), adder, remover, language, gone[language])
+
+
+def _used(view: View, paths: list[str], side: str) -> dict[str, set[str]]:
+    """The names that a side's added lines mention, by language."""
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        language = languages.of(path)
+        try:
+            added = view.file(path).change("base", side).added
+        except Unreadable:
+            continue
+        found.setdefault(language, set()).update(outline.identifiers(added, language))
+    return found
+
+
+def _removed(
+    view: View, file: FileView, side: str, language: str, used: dict[str, set[str]] | None
+) -> Iterator[Removed]:
+    """What a side no longer defines in a file; with ``used``, only names that the other side uses."""
+    if file.base is None or not file.base.is_file:
+        return
+    before = outline.base_definitions(view, file.base.oid, language)
+    if used is not None and not before & used[language]:
+        return
+    try:
+        after = outline.defined(file.text(side), language)
+        text = file.text("base")
+    except Unreadable:
+        return
+    for name in sorted(before - after):
+        if len(name) > _SHORT and not name.startswith("__") and (used is None or name in used[language]):
+            line = re.search(rf"^([ \t]*)[^\n]*\b{re.escape(name)}\b", text[_offset(text, name, language) :])
+            yield Removed(file.path, name, method=bool(line and line[1]) and language == "python")
+
+
+def _offset(text: str, name: str, language: str) -> int:
+    return next(offset for found, offset in outline.definitions(text, language) if found == name)
+
+
+def _references(
+    view: View, file: FileView, adder: str, remover: str, language: str, gone: list[Removed]
+) -> Iterator[Seen | NotChecked]:
+    try:
+        data = file.data(adder)
+        here = [one for one in gone if one.name.encode() in data]
+        if not here:
+            return
+        added = file.change("base", adder).added
+        text = file.text("merged") if file.has_merged and file.merged else file.text(adder)
+    except Unreadable as error:
+        yield NotChecked(file.path, str(error))
+        return
+    for one in here:
+        lines = [(n, line) for n, line in added if _refers(line, one, language)]
+        lines = _still_there(lines, text) if file.has_merged else lines
+        if lines and _reaches(one, file, text, language) and not _is_defined(view, one, file, text, language):
+            what = f"{one.name} was removed from {one.path} by {remover}; lines that {adder} adds use it"
+            yield Seen(file.path, what, tuple((n, line.strip()) for n, line in lines[:_MANY]))
+
+
+def _refers(line: str, one: Removed, language: str) -> bool:
+    name = re.escape(one.name)
+    bare = outline.code(line, language)
+    if one.name in outline.defined(line, language):
+        return False
+    if one.method:
+        return re.search(rf"\.\s*{name}\s*\(", bare) is not None
+    if language == "python":
+        return re.search(rf"(?<![.\w]){name}\b(?!\s*=[^=])|\w\.{name}\b", bare) is not None
+    return re.search(rf"(?<![.\w]|->){name}\s*\(", bare) is not None
+
+
+def _still_there(lines: list[tuple[int, str]], text: str) -> list[tuple[int, str]]:
+    """The lines as the merged file has them."""
+    numbers: dict[str, int] = {}
+    for n, line in enumerate(text.split("\n"), 1):
+        numbers.setdefault(line, n)
+    return [(numbers[line], line) for _, line in lines if line in numbers]
+
+
+def _reaches(one: Removed, file: FileView, text: str, language: str) -> bool:
+    """Can a reference in ``file`` mean the removed symbol at all?"""
+    if file.path == one.path or one.method or language != "python":
+        return True
+    place = PurePosixPath(one.path)
+    module = re.escape(place.parent.name if place.stem == "__init__" else place.stem)
+    name = re.escape(one.name)
+    imported = rf"from\s+[\w.]*\b{module}\s+import\s+(?:\([^)]*|[^\n]*)\b{name}\b"
+    return re.search(rf"{imported}|\b{module}\.{name}\b", text) is not None
+
+
+def _is_defined(view: View, one: Removed, file: FileView, text: str, language: str) -> bool:
+    """Is there something else that the reference can mean?"""
+    name = re.escape(one.name)
+    if language == "python" and not one.method:
+        if file.path != one.path:
+            return False
+        bound = rf"^\s*(?:from\s[^\n]*)?import\s[^\n]*\b{name}\b|^\s*{name}\s*[:=]|\b(?:as|for)\s+{name}\b"
+        local = rf"\bdef\s+\w+\([^)]*\b{name}\b|[(,]\s*{name}\s*=|^\s+{name},?\s*$|\bdef\s+{name}\b"
+        return re.search(rf"{bound}|{local}", text, re.MULTILINE) is not None
+    return outline.defined_anywhere(view, one.name, language) is not False

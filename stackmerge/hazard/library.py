@@ -1,0 +1,77 @@
+"""The rules that apply: those shipped with stackmerge, and the user's own, which win where ids are the same."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from stackmerge.errors import UsageError
+from stackmerge.hazard import rule as rules
+from stackmerge.hazard.rule import Rule
+
+# Part of the digest: a change of what the checks find must not be hidden by results made before it.
+_CHECKS = "1"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules in order of their ids. ``digest`` changes with any of them."""
+
+    files: tuple[Path, ...]
+    digest: str
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.all)
+
+    @cached_property
+    def all(self) -> tuple[Rule, ...]:
+        """Every rule. Raises UsageError where one is malformed, or where two files of a folder share an id."""
+        found: dict[str, Rule] = {}
+        for file in self.files:
+            one = rules.read(file)
+            before = found.get(one.id)
+            if before and before.file.parent == file.parent:
+                raise UsageError(
+                    f"{file.parent.name}/{file.name}: the id {one.id!r} is taken by {before.file.name}",
+                    "give one of them another",
+                )
+            found[one.id] = one
+        return tuple(found[name] for name in sorted(found))
+
+    def get(self, name: str) -> Rule:
+        """One rule. Raises UsageError."""
+        for one in self.all:
+            if one.id == name:
+                return one
+        raise UsageError(f"there is no rule {name!r}", "see `stackmerge hazards list`")
+
+
+def shipped() -> Path:
+    """The folder of the rules that come with stackmerge: in a checkout at its top, in a wheel beside this file."""
+    here = Path(__file__).resolve().parent
+    checkout = here.parent.parent / "hazards"
+    return checkout if (checkout / "ple-graph-fence.yaml").is_file() else here / "shipped"
+
+
+def load(paths: Iterable[Path]) -> Rules:
+    """The shipped rules and those in ``paths``, folders of the user's own that need not exist.
+
+    The files are read now, so that the digest is theirs; they are parsed when a rule is first needed.
+    """
+    folders = dict.fromkeys([shipped(), *(path.resolve() for path in paths)])
+    files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
+    wanted = [file for file in files if file.parent == shipped() or rules.is_rule(file)]
+    state = hashlib.sha256(_CHECKS.encode())
+    for file in wanted:
+        state.update(file.name.encode() + b"\0" + hashlib.sha256(_read(file)).digest())
+    return Rules(tuple(wanted), state.hexdigest()[:16])
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file.parent.name}/{file.name}: cannot be read ({error.strerror})") from error

@@ -1,0 +1,183 @@
+"""One step as the rules see it: which paths it changes, and what each tree holds there, read when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pygit2
+
+from stackmerge.hazard.finding import Sides
+from stackmerge.objects import Entry, Objects
+
+MAX_BYTES = 2_000_000
+MAX_LINE = 20_000
+MAX_DEPTH = 150
+_OPENING, _CLOSING = b"([{", b")]}"
+
+
+class Unreadable(Exception):
+    """Why the rules do not look into a file."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The lines in which two versions of a file differ, as (line number, text)."""
+
+    added: tuple[tuple[int, str], ...] = ()
+    removed: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class FileView:
+    """One path in the trees of a step. An absent file is empty."""
+
+    objects: Objects = field(repr=False, compare=False)
+    path: str
+    base: Entry | None
+    ours: Entry | None
+    theirs: Entry | None
+    merged: Entry | None
+    has_merged: bool
+
+    @property
+    def both(self) -> bool:
+        """Did both sides change it, each in its own way?"""
+        return self.base not in (self.ours, self.theirs) and self.ours != self.theirs
+
+    @property
+    def combined(self) -> bool:
+        """Is the merged file neither side's own?"""
+        return self.merged is not None and self.merged not in (self.ours, self.theirs)
+
+    def data(self, side: str) -> bytes:
+        """The bytes on a side. Raises Unreadable for what is too large to read."""
+        entry: Entry | None = getattr(self, side)
+        if entry is None or not entry.is_file:
+            return b""
+        data = self.objects.blob(entry.oid)
+        if len(data) > MAX_BYTES:
+            raise Unreadable(f"the file is larger than {MAX_BYTES // 1_000_000} MB")
+        return data
+
+    @cached_property
+    def _texts(self) -> dict[Entry | None, str]:
+        return {}
+
+    def text(self, side: str) -> str:
+        """The text on a side. Raises Unreadable where it is none that a parser should be given."""
+        entry: Entry | None = getattr(self, side)
+        if entry not in self._texts:
+            self._texts[entry] = readable(self.data(side))
+        return self._texts[entry]
+
+    def lines(self, side: str) -> list[str]:
+        return self.text(side).split("\n")
+
+    @cached_property
+    def _changes(self) -> dict[tuple[str, str], Change]:
+        return {}
+
+    def change(self, old: str, new: str) -> Change:
+        """What differs between two sides. Raises Unreadable."""
+        if (old, new) not in self._changes:
+            same = getattr(self, old) == getattr(self, new)
+            self._changes[old, new] = Change() if same else _diff(self.text(old), self.text(new))
+        return self._changes[old, new]
+
+
+def readable(data: bytes) -> str:
+    """Bytes as text. Raises Unreadable for binary, over-long or deeply nested content, which parsers choke on."""
+    if b"\0" in data[:8000]:
+        raise Unreadable("the file is binary")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"the file is not UTF-8 (byte {error.start})") from error
+    if len(data) > MAX_LINE and max(map(len, data.split(b"\n"))) > MAX_LINE:
+        raise Unreadable(f"the file has a line of more than {MAX_LINE} bytes")
+    if _is_deep(data):
+        raise Unreadable(f"the file is nested more than {MAX_DEPTH} deep")
+    return text.replace("\r\n", "\n")
+
+
+def _is_deep(data: bytes) -> bool:
+    """Brackets or blocks nested deeper than any person writes; strings are not told apart."""
+    if sum(data.count(c) for c in (b"(", b"[", b"{")) > MAX_DEPTH:
+        depth = 0
+        for byte in data.translate(None, delete=_NOT_BRACKETS):
+            depth = depth + 1 if byte in _OPENING else max(0, depth - 1)
+            if depth > MAX_DEPTH:
+                return True
+    return b" " * (4 * MAX_DEPTH) in data and any(
+        len(line) - len(line.lstrip(b" \t")) > 4 * MAX_DEPTH for line in data.split(b"\n") if line.strip()
+    )
+
+
+_NOT_BRACKETS = bytes(c for c in range(256) if c not in _OPENING + _CLOSING)
+
+
+def _diff(old: str, new: str) -> Change:
+    patch = pygit2.Patch.create_from(old.encode(), new.encode(), context_lines=0)
+    added, removed = [], []
+    for hunk in patch.hunks:
+        for line in hunk.lines:
+            text = line.raw_content.decode("utf-8", "replace").rstrip("\n")
+            if line.origin == "+":
+                added.append((line.new_lineno, text))
+            elif line.origin == "-":
+                removed.append((line.old_lineno, text))
+    return Change(tuple(added), tuple(removed))
+
+
+class View:
+    """A step: its sides, and the paths in which they differ."""
+
+    def __init__(self, objects: Objects, sides: Sides) -> None:
+        self.objects = objects
+        self.sides = sides
+        self._files: dict[str, FileView] = {}
+
+    @property
+    def before(self) -> bool:
+        """Is there no merged tree yet?"""
+        return self.sides.merged is None
+
+    @cached_property
+    def theirs_changed(self) -> dict[str, tuple[Entry | None, Entry | None]]:
+        return self.objects.diff(self.sides.base, self.sides.theirs)
+
+    @cached_property
+    def ours_changed(self) -> dict[str, tuple[Entry | None, Entry | None]]:
+        return self.objects.diff(self.sides.base, self.sides.ours)
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """What the step is about: what theirs changed, and what the merge changed in ours."""
+        found = set(self.theirs_changed)
+        if self.sides.merged is not None:
+            found |= self.objects.diff(self.sides.ours, self.sides.merged).keys()
+        return tuple(sorted(found))
+
+    def file(self, path: str) -> FileView:
+        if path not in self._files:
+            look = self.objects.lookup
+            merged = self.sides.merged
+            self._files[path] = FileView(
+                self.objects,
+                path,
+                look(self.sides.base, path),
+                look(self.sides.ours, path),
+                look(self.sides.theirs, path),
+                look(merged, path) if merged is not None else None,
+                merged is not None,
+            )
+        return self._files[path]
+
+    def files(self) -> Iterator[FileView]:
+        """The regular files that the step is about."""
+        for path in self.paths:
+            file = self.file(path)
+            if any(e and e.is_file for e in (file.base, file.ours, file.theirs, file.merged)):
+                yield file
