@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stackmerge import screen
+from stackmerge import cli_publish, screen
 from stackmerge.errors import Exit, StackmergeError, UsageError
 
 app = typer.Typer(
@@ -441,6 +441,9 @@ def rerere_pull(
     with Repository(repo) as repository:
         count = pull(repository, remote)
     screen.said(f"{count} resolutions are new", {"added": count}, json)
+
+
+cli_publish.add_to(app, _open)
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from stackmerge.plan import Plan, PlannedStep
 from stackmerge.refs import Refs
 from stackmerge.replay import Used
 from stackmerge.resolution import Provenance
+from stackmerge.serving.record import Bench
 
 _WRITER = "stackmerge <stackmerge@localhost>"
 DONE = ("clean", "replayed", "fixup", "by hand", "landed", "empty")
@@ -90,6 +91,7 @@ class Run:
     elapsed_s: float = 0.0
     detail: Mapping[str, object] = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
+    benches: tuple[Bench, ...] = ()
 
     @property
     def tip(self) -> str:
@@ -149,6 +151,10 @@ class Journal:
         self._write(
             {"event": "gate", "result": result.as_json()}, f"{result.step}: {result.gate}: {result.words}"
         )
+
+    def bench(self, bench: Bench) -> None:
+        """Record a serving benchmark of one side of a step."""
+        self._write({"event": "bench", "bench": bench.as_json()}, f"{bench.step}: measured {bench.side}")
 
     def resume(self) -> None:
         """Record that a stopped rebuild goes on: the step it stopped at counts as not done."""
@@ -231,12 +237,15 @@ def _replay_events(events: Iterator[dict[str, object]]) -> Run:
     known = dict(vars(run))
     steps: list[StepRecord] = []
     gates: dict[tuple[str, str], GateResult] = {}
+    benches: list[Bench] = []
     for event in events:
         if event["event"] == "step":
             steps.append(StepRecord.from_json(event["step"]))  # type: ignore[arg-type]
         elif event["event"] == "gate":
             result = GateResult.from_json(event["result"])  # type: ignore[arg-type]
             gates[result.step, result.gate] = result
+        elif event["event"] == "bench":
+            benches.append(Bench.from_json(event["bench"]))  # type: ignore[arg-type]
         elif event["event"] == "end":
             elapsed = known["elapsed_s"] + event["elapsed_s"]
             known |= {
@@ -251,4 +260,5 @@ def _replay_events(events: Iterator[dict[str, object]]) -> Run:
                 steps.pop()
         elif event["event"] == "state":
             known |= {"state": event["state"], "detail": event["detail"]}
-    return Run(**{**known, "steps": tuple(steps), "gates": tuple(gates.values())})
+    made = {"steps": tuple(steps), "gates": tuple(gates.values()), "benches": tuple(benches)}
+    return Run(**{**known, **made})

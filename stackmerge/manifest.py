@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackmerge import document, globs
+from stackmerge import document, globs, publishing
 from stackmerge.document import Node
 from stackmerge.errors import UsageError
 from stackmerge.gate import spec
 from stackmerge.gate.spec import Gate
+from stackmerge.publishing import Publishing
 from stackmerge.refs import checked_name
 
 NAME = "stackmerge.yaml"
@@ -20,7 +21,9 @@ CONFLICT_KINDS = (
 )  # fmt: skip
 _RESERVED = ("rerere", "remote-rerere")  # refs/stackmerge/<name> of our own
 _STEP_KEYS = ("merge", "pick", "name", "pr", "title", "notes", "branch")
-_KEYS = ("stack", "upstream", "base", "branch_prefix", "steps", "policies", "gates")
+_KEYS = (
+    "stack", "upstream", "base", "branch_prefix", "steps", "policies", "gates", "publish", "how_to_test", "templates",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Manifest:
     upstream_branch: str = "main"
     policies: tuple[Policy, ...] = ()
     gates: tuple[Gate, ...] = ()
+    publishing: Publishing = field(default_factory=Publishing)
 
     @property
     def lock_path(self) -> Path:
@@ -79,7 +83,7 @@ def load(path: Path) -> Manifest:
     _check_ref(keys["stack"], stack)
     if stack.partition("/")[0] in _RESERVED:
         raise keys["stack"].error(f"{stack!r} is a name that stackmerge keeps for itself", "choose another")
-    upstream = keys["upstream"].map(("remote", "branch")) if "upstream" in keys else {}
+    upstream = keys["upstream"].map(("remote", "branch", "repository")) if "upstream" in keys else {}
     if not isinstance(keys["steps"].value, list):
         raise keys["steps"].error("must be a list of steps")
     prefix = keys["branch_prefix"].line_of_text() if "branch_prefix" in keys else ""
@@ -94,6 +98,7 @@ def load(path: Path) -> Manifest:
         upstream_branch=_branch(upstream["branch"]) if "branch" in upstream else "main",
         policies=keys["policies"].list(_policy) if "policies" in keys else (),
         gates=_gates(keys["gates"]) if "gates" in keys else (),
+        publishing=publishing.read(keys, upstream),
     )
 
 

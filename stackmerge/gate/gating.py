@@ -139,6 +139,7 @@ class Gating:
             device=ran_on,
             on_gpu=bool(device) and not ran_on.startswith("CPU"),
             counts=report.counts,
+            skips=report.skips,
             elapsed_s=round(ended.elapsed_s, 3),
             command=tuple(command),
         )

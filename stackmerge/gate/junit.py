@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
 _MAX_BYTES = 50_000_000
+_MAX_REASONS = 20
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a report says: how many tests ended how, and on which devices they say they ran."""
+    """What a report says: how many tests ended how, why some were skipped, and on which devices they say they ran."""
 
     counts: dict[str, int] = field(default_factory=dict)
     devices: tuple[str, ...] = ()
+    skips: dict[str, int] = field(default_factory=dict)
 
 
 def read(path: Path) -> Report:
@@ -37,4 +40,9 @@ def read(path: Path) -> Report:
     }
     properties = [p for p in root.iter("property") if p.get("name") == "device"]
     devices = {value for p in properties if (value := p.get("value"))}
-    return Report(counts, tuple(sorted(devices)))
+    skips = [
+        (found.get("message") or "no reason given")[:200]
+        for case in cases
+        if (found := case.find("skipped")) is not None
+    ]
+    return Report(counts, tuple(sorted(devices)), dict(sorted(Counter(skips).items())[:_MAX_REASONS]))

@@ -14,7 +14,8 @@ class GateResult:
     """One gate on one step's tree.
 
     ``device``: the name of the GPU it ran on, or a word for the CPU; ``wants_gpu``: the gate asks for a GPU, so a
-    pass on a CPU proves less; ``environment``: what the result holds for; ``log``: a file's path.
+    pass on a CPU proves less; ``environment``: what the result holds for; ``log``: a file's path; ``skips``: how many
+    of its tests were skipped, by reason.
     """
 
     gate: str
@@ -33,6 +34,7 @@ class GateResult:
     environment: Mapping[str, str] = field(default_factory=dict)
     cached: bool = False
     accepted: str = ""
+    skips: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
@@ -52,7 +54,8 @@ class GateResult:
         return f"{words}, accepted: {self.accepted}" if self.accepted else words
 
     def as_json(self) -> dict[str, object]:
-        return {**vars(self), "counts": dict(self.counts), "environment": dict(self.environment)}
+        mappings = {name: dict(getattr(self, name)) for name in ("counts", "environment", "skips")}
+        return {**vars(self), **mappings}
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> GateResult:

@@ -1,0 +1,103 @@
+"""The rebuilds that led to the state that is described, newest first, and what each changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pygit2
+
+from stackmerge import accept
+from stackmerge.describe.facts import RebaseNote
+from stackmerge.journal import Journal, Run
+from stackmerge.repository import Repository
+
+_SUBJECTS = 8
+
+
+def history(repository: Repository, journal: Journal, run: Run) -> list[Run]:
+    """``run`` and the accepted rebuilds that it came from, newest first; a state gone back from is not among them."""
+    states = [
+        found for _, oid in accept.accepted_states(repository, run.plan.stack) if (found := journal.read(oid))
+    ]
+    chain = [run]
+    for older in reversed(states):
+        newest = chain[-1]
+        if (older.plan.base, older.tip) == (newest.plan.base, newest.tip) and older.started == newest.started:
+            continue
+        if (older.plan.base, older.tip) == (newest.plan.old_base, newest.plan.old_tip):
+            chain.append(older)
+    return chain
+
+
+def notes(repository: Repository, chain: Sequence[Run], step: str) -> tuple[RebaseNote, ...]:
+    """A note for every rebuild of the chain that changed the base, as seen from ``step``."""
+    befores: Sequence[Run | None] = [*chain[1:], None]
+    return tuple(
+        _note(repository, run, before, step)
+        for run, before in zip(chain, befores, strict=True)
+        if run.plan.old_base and run.plan.old_base != run.plan.base
+    )
+
+
+def _note(repository: Repository, run: Run, before: Run | None, step: str) -> RebaseNote:
+    plan = run.plan
+    subjects = _gained(repository, plan.old_base, plan.base)
+    unchanged, new = _resolutions(run, before)
+    moved = _changed(repository, plan.old_base, plan.base)
+    differing = _changed(repository, plan.old_tip, run.tip)
+    record = run.by_name.get(step)
+    return RebaseNote(
+        date=time.strftime("%Y-%m-%d", time.gmtime(run.started)),
+        base=plan.base,
+        old_base=plan.old_base,
+        old_tip=plan.old_tip,
+        tip=run.tip,
+        commits=len(subjects),
+        subjects=tuple(subjects[:_SUBJECTS]),
+        unchanged=unchanged,
+        new=new,
+        base_files=len(moved),
+        missing=len(moved - differing),
+        more=len(differing - moved),
+        explained=_explained(run),
+        proof="" if not run.proof else "holds" if run.proof.get("holds") else "failed",
+        head=record.commit if record else "",
+    )
+
+
+def _gained(repository: Repository, old: str, new: str) -> list[str]:
+    """The subjects of the commits that ``new`` has and ``old`` has not, oldest first, without merges."""
+    order = pygit2.enums.SortMode.TOPOLOGICAL | pygit2.enums.SortMode.REVERSE
+    walk = repository.raw.walk(new, order)
+    walk.hide(old)
+    return [repository.objects.commit(str(c.id)).subject for c in walk if len(c.parent_ids) <= 1]
+
+
+def _resolutions(run: Run, before: Run | None) -> tuple[int, int]:
+    """How many resolutions are the same as in the rebuild before, and how many are not."""
+    known = {
+        (step.name, used.path, used.id, used.state)
+        for step in (before.steps if before else ())
+        for used in step.resolutions
+    }
+    now = [
+        (step.name, used.path, used.id, used.state)
+        for step in run.steps
+        for used in step.resolutions
+        if used.kind != "policy"
+    ]
+    unchanged = sum(one in known for one in now)
+    return unchanged, len(now) - unchanged
+
+
+def _changed(repository: Repository, old: str, new: str) -> frozenset[str]:
+    commit = repository.objects.commit
+    return frozenset(repository.objects.diff(commit(old).tree, commit(new).tree))
+
+
+def _explained(run: Run) -> tuple[str, ...]:
+    """The steps that explain a difference which the base does not."""
+    paths = run.proof.get("paths", ()) if run.proof else ()
+    names = {str(path["step"]) for path in paths if path["verdict"] == "explained"}  # type: ignore[attr-defined]
+    return tuple(step.name for step in run.plan.steps if step.name in names)

@@ -1,0 +1,1 @@
+"""Serving benchmarks as evidence for a step: measured by hand, kept in the journal, shown in its description."""
