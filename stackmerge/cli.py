@@ -9,6 +9,8 @@ import typer
 
 from stackmerge import cli_publish, screen
 from stackmerge.errors import Exit, StackmergeError, UsageError
+from stackmerge.options import HERE, MANIFEST, File, Json, Onto, Repo
+from stackmerge.rerere_cli import app as rerere_app
 
 app = typer.Typer(
     name="stackmerge",
@@ -18,19 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-rerere_app = typer.Typer(
-    help="The cache of recorded resolutions.", no_args_is_help=True, rich_markup_mode=None
-)
 app.add_typer(rerere_app, name="rerere")
-
-Repo = Annotated[Path, typer.Option("--repo", help="The repository (default: the current directory).")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
-File = Annotated[
-    str, typer.Option("--manifest", metavar="FILE", help="The manifest, in the top of the repository.")
-]
-Onto = Annotated[str | None, typer.Option("--onto", metavar="REV", help="The new base.")]
-HERE = Path()
-MANIFEST = "stackmerge.yaml"
 
 
 def _version(wanted: bool) -> None:
@@ -77,10 +67,11 @@ def adopt(
     """Make a manifest and a lock from an existing history, and train on it."""
     from stackmerge.adopt import adopt as run
     from stackmerge.repository import Repository
+    from stackmerge.show import history as show
 
     with Repository(repo) as repository, screen.Progress("adopting") as progress:
         adopted = run(repository, _manifest_path(repository.top, manifest), base, tip, name, progress.line)
-        screen.adopted(adopted, json)
+        show.adopted(adopted, json)
 
 
 @app.command()
@@ -93,24 +84,26 @@ def train(
 ) -> None:
     """Re-merge every merge commit of a range and learn what its author did."""
     from stackmerge.repository import Repository
+    from stackmerge.show import history as show
     from stackmerge.train import merges_of
     from stackmerge.train import train as run
 
     with Repository(repo) as repository, screen.Progress("training") as progress:
         commits = merges_of(repository, revrange)
         repository.keep_commit_graph()
-        screen.trained(run(repository, commits, progress.line), json)
+        show.trained(run(repository, commits, progress.line), json)
 
 
 @app.command()
 def plan(onto: Onto = None, repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> None:
     """Pin every head and predict each step; writes nothing but objects."""
     from stackmerge.rebuild import predict
+    from stackmerge.show import run as show
 
     stack = _open(repo, manifest)
     with stack.repository:
         made, records = predict(stack, onto)
-    screen.planned(made, records, json)
+    show.planned(made, records, json)
 
 
 @app.command()
@@ -139,12 +132,13 @@ def rebuild(
     """Rebuild the stack on a base, one merge at a time."""
     from stackmerge.rebuild import Options
     from stackmerge.rebuild import rebuild as run
+    from stackmerge.show import run as show
 
     stack = _open(repo, manifest)
     with stack.repository, screen.Progress("rebuilding") as progress:
         options = Options(first, keep_going, fresh, gates, require_gpu)
         outcome = run(stack, onto, options, progress.step, progress.line)
-    screen.rebuilt(outcome, json)
+    show.rebuilt(outcome, json)
     raise typer.Exit(outcome.exit_code)
 
 
@@ -160,11 +154,12 @@ def continue_(
 ) -> None:
     """Record what was resolved in the private work tree, and go on."""
     from stackmerge.rebuild import resume
+    from stackmerge.show import run as show
 
     stack = _open(repo, manifest)
     with stack.repository, screen.Progress("rebuilding") as progress:
         outcome = resume(stack, progress.step, progress.line, accept_failure)
-    screen.rebuilt(outcome, json)
+    show.rebuilt(outcome, json)
     raise typer.Exit(outcome.exit_code)
 
 
@@ -178,11 +173,12 @@ def gate(
 ) -> None:
     """Run the gates of a step of the last rebuild again."""
     from stackmerge.rebuild import gate_again
+    from stackmerge.show import gates as show
 
     stack = _open(repo, manifest)
     with stack.repository, screen.Progress("gating") as progress:
         results = gate_again(stack, step, only, progress.line)
-    screen.gated(results, json)
+    show.gated(results, json)
     raise typer.Exit(Exit.GATE if any(result.bad for result in results) else Exit.DONE)
 
 
@@ -195,11 +191,12 @@ def bisect(
 ) -> None:
     """Find the first step of the last rebuild that a gate fails on, with as few runs as possible."""
     from stackmerge.rebuild import bisect_gate
+    from stackmerge.show import gates as show
 
     stack = _open(repo, manifest)
     with stack.repository, screen.Progress("bisecting") as progress:
         found = bisect_gate(stack, gate, progress.line)
-    screen.bisected(found, json)
+    show.bisected(found, json)
 
 
 @app.command()
@@ -217,10 +214,11 @@ def abort(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> N
 def status(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> None:
     """Show the last rebuild, running, stopped or done."""
     from stackmerge.rebuild import current
+    from stackmerge.show import run as show
 
     stack = _open(repo, manifest)
     with stack.repository:
-        screen.status(stack.name, current(stack), json)
+        show.status(stack.name, current(stack), json)
 
 
 @app.command()
@@ -256,13 +254,14 @@ def undo(
     json: Json = False,
 ) -> None:
     """Go back to an earlier accepted state."""
+    from stackmerge.show import history as show
     from stackmerge.undo import states
     from stackmerge.undo import undo as run
 
     stack = _open(repo, manifest)
     with stack.repository:
         if listed:
-            screen.states(states(stack), json)
+            show.states(states(stack), json)
             return
         found = run(stack, number)
     screen.said(f"{stack.name} is back at {found.tip[:12]}", {"status": "undone", "tip": found.tip}, json)
@@ -278,12 +277,13 @@ def update(
     json: Json = False,
 ) -> None:
     """Fetch the heads of steps, show what changed, and pin them."""
+    from stackmerge.show import history as show
     from stackmerge.update import update as run
 
     stack = _open(repo, manifest)
     with stack.repository, screen.Progress("fetching") as progress:
         found = run(stack, steps or [], progress.line)
-    screen.updated(found, json)
+    show.updated(found, json)
 
 
 @app.command()
@@ -299,12 +299,13 @@ def verify(
     json: Json = False,
 ) -> None:
     """Prove one rebuild against another, path by path."""
+    from stackmerge.show import proof as show
     from stackmerge.verify import verify as run
 
     stack = _open(repo, manifest)
     with stack.repository:
         found = run(stack, old, new, old_base, new_base)
-    screen.proved(found, json)
+    show.proved(found, json)
     raise typer.Exit(Exit.DONE if found.holds else Exit.PROOF)
 
 
@@ -340,107 +341,6 @@ def _until_it_fails(command: Callable[..., None], **options: object) -> None:
     except typer.Exit as ended:
         if ended.exit_code:
             raise
-
-
-@rerere_app.command("list")
-def rerere_list(repo: Repo = HERE, json: Json = False) -> None:
-    """List every recorded resolution."""
-    from stackmerge.cache import listed
-    from stackmerge.repository import Repository
-
-    with Repository(repo) as repository:
-        screen.resolutions(listed(repository), json)
-
-
-@rerere_app.command("show")
-def rerere_show(
-    resolution: Annotated[str, typer.Argument(metavar="ID", help="An id, or the start of one.")],
-    repo: Repo = HERE,
-    json: Json = False,
-) -> None:
-    """Show one resolution: the conflict, the answer, and where it comes from."""
-    from stackmerge.cache import find
-    from stackmerge.repository import Repository
-
-    with Repository(repo) as repository:
-        screen.resolution(find(repository, resolution), repository.objects, json)
-
-
-@rerere_app.command("forget")
-def rerere_forget(
-    resolution: Annotated[str, typer.Argument(metavar="ID", help="An id, or the start of one.")],
-    repo: Repo = HERE,
-    json: Json = False,
-) -> None:
-    """Forget one resolution; the ref's history still has it."""
-    from stackmerge.cache import forget
-    from stackmerge.repository import Repository
-
-    with Repository(repo) as repository:
-        forgotten = forget(repository, resolution)
-    screen.said(f"forgotten: {forgotten}", {"forgotten": forgotten}, json)
-
-
-@rerere_app.command("import")
-def rerere_import(
-    directory: Annotated[
-        Path | None, typer.Argument(help="An rr-cache (default: the repository's own).")
-    ] = None,
-    repo: Repo = HERE,
-    json: Json = False,
-) -> None:
-    """Take over the resolutions of git's own rr-cache."""
-    from stackmerge.cache import import_rr_cache
-    from stackmerge.repository import Repository
-
-    with Repository(repo) as repository:
-        taken = import_rr_cache(repository, directory or repository.common_dir / "rr-cache")
-    for path, why in taken.skipped:
-        screen.warn(f"skipped {path}: {why}")
-    screen.said(
-        f"imported {taken.count} resolutions", {"imported": taken.count, "skipped": len(taken.skipped)}, json
-    )
-
-
-@rerere_app.command("export")
-def rerere_export(
-    directory: Annotated[Path, typer.Argument(help="Where to write; a repository's rr-cache, say.")],
-    repo: Repo = HERE,
-    json: Json = False,
-) -> None:
-    """Write the text resolutions as an rr-cache that git reads."""
-    from stackmerge.cache import export_rr_cache
-    from stackmerge.repository import Repository
-
-    with Repository(repo) as repository:
-        count = export_rr_cache(repository, directory)
-    screen.said(f"exported {count} resolutions to {directory}", {"exported": count}, json)
-
-
-@rerere_app.command("push")
-def rerere_push(
-    remote: Annotated[str, typer.Argument()] = "origin", repo: Repo = HERE, json: Json = False
-) -> None:
-    """Share the cache: push it to a remote, on top of what is there."""
-    from stackmerge.repository import Repository
-    from stackmerge.share import push
-
-    with Repository(repo) as repository:
-        sent = push(repository, remote)
-    screen.said(f"the cache on {remote} is at {sent[:12]}", {"commit": sent}, json)
-
-
-@rerere_app.command("pull")
-def rerere_pull(
-    remote: Annotated[str, typer.Argument()] = "origin", repo: Repo = HERE, json: Json = False
-) -> None:
-    """Take over what others recorded: fetch the cache of a remote and join it with ours."""
-    from stackmerge.repository import Repository
-    from stackmerge.share import pull
-
-    with Repository(repo) as repository:
-        count = pull(repository, remote)
-    screen.said(f"{count} resolutions are new", {"added": count}, json)
 
 
 cli_publish.add_to(app, _open)

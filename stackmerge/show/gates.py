@@ -1,0 +1,57 @@
+"""What gates proved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stackmerge.gate.outcome import GateResult, tail, unproven_on_gpu
+from stackmerge.gated import Bisected
+from stackmerge.screen import clean, print_json, say
+
+
+def gated(results: Sequence[GateResult], json: bool) -> None:
+    """Show what gates proved."""
+    if json:
+        print_json({"gates": [{**result.as_json(), "words": result.words} for result in results]})
+    gate_lines(results)
+    for result in results:
+        if result.bad:
+            gate_stop([result])
+
+
+def bisected(found: Bisected, json: bool) -> None:
+    """Show the first bad step."""
+    if json:
+        print_json({"step": found.result.step if found.result else None, "runs": found.runs})
+        return
+    if found.result is None:
+        print(f"the gate passes at the tip ({found.runs} run)")
+        return
+    print(f"{clean(found.result.step)} is the first bad step ({found.runs} runs)")
+    gate_stop([found.result])
+
+
+def gate_lines(results: Sequence[GateResult]) -> None:
+    """What the gates proved, the same words counted together; what failed or did not run stands alone."""
+    groups: dict[tuple[str, str], list[GateResult]] = {}
+    for result in results:
+        groups.setdefault((result.gate, result.words), []).append(result)
+    for (gate, words), members in groups.items():
+        known = sum(result.cached for result in members)
+        where = f"{len(members)} steps" if len(members) > 1 else members[0].step
+        say(f"gate {clean(gate)}: {clean(words)}: {clean(where)}" + (f" ({known} known)" if known else ""))
+    if unproven_on_gpu(results):
+        names = sorted({result.gate for result in unproven_on_gpu(results)})
+        say(f"not proven on a GPU: {clean(', '.join(names))}")
+
+
+def gate_stop(results: Sequence[GateResult]) -> None:
+    failed = next((result for result in reversed(results) if result.bad), None)
+    if failed is None:
+        say("a gate that asks for a GPU has not passed on one, and --require-gpu was given")
+        return
+    say(f"stopped at {clean(failed.step)}: the gate {clean(failed.gate)} {failed.words}; the end of its log:")
+    for line in tail(failed.log):
+        say(f"    {clean(line)}")
+    say(f"the whole log: {failed.log}")
+    say("`stackmerge continue` runs it again; `continue --accept-failure REASON` goes on all the same")

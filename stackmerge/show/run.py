@@ -1,0 +1,132 @@
+"""What a rebuild did, will do or is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from stackmerge.gate.outcome import unproven_on_gpu
+from stackmerge.journal import Run, StepRecord
+from stackmerge.plan import Plan
+from stackmerge.rebuild import Outcome
+from stackmerge.screen import SHORT, clean, print_json, said, say, table
+from stackmerge.show.gates import gate_lines, gate_stop
+from stackmerge.show.proof import proof_lines
+
+
+def step_json(record: StepRecord) -> dict[str, object]:
+    return {
+        "name": record.name,
+        "kind": record.kind,
+        "head": record.head,
+        "commit": record.commit,
+        "tree": record.tree,
+        "outcome": record.outcome,
+        "landed": record.landed,
+        "reused": record.reused,
+        "conflicts": [asdict(conflict) for conflict in record.conflicts],
+        "resolutions": [
+            {"path": u.path, "kind": u.kind, "id": u.id, "provenance": u.provenance.as_json()}
+            for u in record.resolutions
+        ],
+        "elapsed_s": record.elapsed_s,
+    }
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    records = run.by_name
+    tree = run.steps[-1].tree if run.steps else ""
+    not_made = [
+        {"name": s.name, "kind": s.kind, "head": s.head, "commit": "", "tree": "", "outcome": "skipped"}
+        for s in run.plan.steps
+        if s.name not in records
+    ]
+    return {
+        "status": run.status,
+        "state": run.state,
+        "stack": run.plan.stack,
+        "base": run.plan.base,
+        "tip": run.tip,
+        "tree": tree,
+        "steps": [*(step_json(record) for record in run.steps), *not_made],
+        "proof": run.proof,
+        "gates": [{**result.as_json(), "words": result.words} for result in run.gates],
+        "proven_on_gpu": not unproven_on_gpu(run.gates),
+        "elapsed_s": run.elapsed_s,
+    }
+
+
+def rebuilt(outcome: Outcome, json: bool) -> None:
+    """Show how a rebuild ended."""
+    run = outcome.run
+    if json:
+        extra = {"note": outcome.note, "hint": outcome.hint, "worktree": outcome.worktree}
+        print_json({**run_json(run), **{key: value for key, value in extra.items() if value}})
+    steps_table(run.steps)
+    for record in run.steps:
+        _conflicts(record)
+    if run.status == "conflict" and outcome.worktree:
+        say(f"stopped at {clean(run.steps[-1].name)}: resolve the conflict in {outcome.worktree},")
+        say("`git add` the files there, then run `stackmerge continue` (or `stackmerge abort`)")
+    elif run.status == "conflict":
+        say("steps with conflicts were left out; rebuild without --keep-going to resolve them one by one")
+    if run.proof:
+        proof_lines(run.proof)
+    gate_lines(run.gates)
+    if run.status == "gate":
+        gate_stop(run.gates)
+    if run.status == "proof":
+        say("the proof failed: branches stay where they are; see `stackmerge verify`")
+    if run.status == "complete":
+        moved = "accepted" if run.state == "accepted" else run.state
+        say(f"{moved}: {clean(run.plan.stack)} at {run.tip[:SHORT]} on {run.plan.base[:SHORT]}")
+    if outcome.note:
+        say(clean(outcome.note))
+        say(f"hint: {clean(outcome.hint)}")
+
+
+def planned(plan: Plan, records: Sequence[StepRecord], json: bool) -> None:
+    """Show what a rebuild would do."""
+    if json:
+        steps = [step_json(record) for record in records]
+        print_json({"stack": plan.stack, "base": plan.base, "old_base": plan.old_base, "steps": steps})
+    say(f"{clean(plan.stack)} on {plan.base[:SHORT]} (now on {plan.old_base[:SHORT] or 'nothing'})")
+    steps_table(records)
+    for record in records:
+        _conflicts(record)
+
+
+def status(stack: str, outcome: Outcome | None, json: bool) -> None:
+    """Show the last rebuild."""
+    if outcome is None:
+        said(f"{stack} has not been rebuilt yet", {"stack": stack, "status": "none"}, json)
+        return
+    rebuilt(outcome, json)
+
+
+def steps_table(records: Sequence[StepRecord]) -> None:
+    rows = [
+        (str(i), r.name, r.outcome + (" (known)" if r.reused else ""), r.commit[:SHORT], _detail(r))
+        for i, r in enumerate(records, 1)
+    ]
+    if rows:
+        table("", ("", "step", "outcome", "commit", ""), rows)
+
+
+def _detail(record: StepRecord) -> str:
+    if record.landed:
+        return record.landed
+    counts = {
+        kind: sum(u.kind == kind for u in record.resolutions) for kind in ("text", "exact", "policy", "fixup")
+    }
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+
+
+def _conflicts(record: StepRecord) -> None:
+    for conflict in record.unresolved:
+        say(f"{clean(record.name)}: {clean(conflict.path)} ({conflict.kind}): {clean(conflict.reason)}")
+        if conflict.where == "base":
+            say("    the head conflicts with the bare base")
+        elif conflict.where:
+            say(f"    it conflicts only with an earlier step: {clean(conflict.where)}")
