@@ -25,6 +25,7 @@ def test_every_resolution_replays_and_only_what_the_base_changed_differs(demo: D
         **dict.fromkeys(CLEAN, "clean"),
     }
     assert ran.json["proof"]["counts"] == {"base": 2, "merged": 1}
+    assert {path["path"] for path in ran.json["proof"]["paths"]} == demo.changed("e0886cc", "cac247a")
     assert demo.changed(old, "5080deploy") == demo.changed("e0886cc", "cac247a")
     assert demo.git("rev-parse", "5080/06-ple-hash-338^1") == demo.git(
         "rev-parse", "5080/05-gdn-conv-sync-339"
@@ -43,6 +44,7 @@ def test_a_pull_request_that_landed_as_a_squash_is_reported_and_left_out(demo: D
     assert demo.git("rev-parse", "5080/02-min-p-415^1") == demo.git("rev-parse", "cc1f5c2")
     # The change itself was in the old tip already; all else that the base changed differs, and nothing more.
     jit = "python/freetoken/jit.py"
+    assert {path["path"] for path in ran.json["proof"]["paths"]} == demo.changed("e0886cc", "cc1f5c2")
     assert demo.changed(old, "5080deploy") == demo.changed("e0886cc", "cc1f5c2") - {jit}
     assert demo.show("5080deploy", jit) == demo.show("cc1f5c2", jit)
 
