@@ -41,6 +41,10 @@ class Rules:
             found[one.id] = one
         return tuple(found[name] for name in sorted(found))
 
+    def only(self, name: str) -> Rules:
+        """These rules without any other than one. Raises UsageError."""
+        return Rules((self.get(name).file,), self.digest)
+
     def get(self, name: str) -> Rule:
         """One rule. Raises UsageError."""
         for one in self.all:

@@ -28,7 +28,7 @@ def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | 
         if not kind or not file.both or file.merged is None:
             continue
         try:
-            if any(_CODE.search(t) for s in ("ours", "theirs") for _, t in file.change("base", s).added):
+            if _may_differ(file):
                 yield from _changed(file, kind)
         except Unreadable as error:
             yield NotChecked(file.path, str(error))
@@ -42,8 +42,6 @@ def _kind(path: str) -> str:
 
 
 def _changed(file: FileView, kind: str) -> Iterator[Seen]:
-    if kind == "python" and not _may_differ(file):
-        return
     known = {side: _values(file.text(side), kind) for side in ("base", "ours", "theirs", "merged")}
     if any(values is None for values in known.values()):
         return
@@ -62,13 +60,10 @@ def _changed(file: FileView, kind: str) -> Iterator[Seen]:
 
 
 def _may_differ(file: FileView) -> bool:
-    """A line of the merged file stands on neither side, or one that a side replaced stands again."""
-    merged = file.lines("merged")
-    sides = {line for side in ("ours", "theirs") for line in file.lines(side)}
-    if any(line not in sides for line in merged):
-        return True
-    back = {t for s in ("ours", "theirs") for _, t in file.change("base", s).removed}
-    return any(line in back for line in merged)
+    """Is a line with a value, which a side wrote, not in the merged file? A clean merge keeps them all."""
+    merged = set(file.lines("merged"))
+    added = (text for side in ("ours", "theirs") for _, text in file.change("base", side).added)
+    return any(text not in merged and _CODE.search(text) for text in added)
 
 
 def _values(text: str, kind: str) -> dict[str, tuple[str, int]] | None:

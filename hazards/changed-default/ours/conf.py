@@ -1,0 +1,5 @@
+RETRIES = 3
+
+
+def fetch(url, timeout=60):
+    return get(url, timeout=timeout)

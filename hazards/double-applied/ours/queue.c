@@ -1,0 +1,21 @@
+#include "queue.h"
+
+void queue_push(struct queue *q, int value)
+{
+	q->items[q->last++] = value;
+}
+
+int queue_pop(struct queue *q)
+{
+	if (q->first == QUEUE_ROOM)
+		q->first = 0;
+	q->stats.taken += 1;
+	trace_queue(q, "taken");
+	int value = q->items[q->first++];
+	return value;
+}
+
+int queue_size(struct queue *q)
+{
+	return q->last - q->first;
+}

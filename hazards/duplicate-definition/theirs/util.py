@@ -1,0 +1,16 @@
+def scale(value, factor):
+    return value * factor
+
+
+def shift(value, offset):
+    return value + offset
+
+
+def invert(value):
+    return -value
+
+
+def clamp(value, low, high):
+    if value < low:
+        return low
+    return high if value > high else value

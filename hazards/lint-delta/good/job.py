@@ -1,0 +1,18 @@
+import os
+import sys
+
+
+def arguments():
+    return sys.argv[1:]
+
+
+def name():
+    return "job"
+
+
+def run():
+    return name(), arguments()
+
+
+def log():
+    return os.path.join("/var/log", name())

@@ -1,0 +1,10 @@
+class Pool:
+    def __init__(self, size):
+        self.size = size
+        self.free = list(range(size))
+
+    def take(self):
+        return self.free.pop()
+
+    def give(self, slot):
+        self.free.append(slot)

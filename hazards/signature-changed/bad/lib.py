@@ -1,0 +1,2 @@
+def connect(host, port, *, timeout):
+    return f"{host}:{port}?timeout={timeout}"

@@ -1,0 +1,2 @@
+def connect(host, port):
+    return f"{host}:{port}"

@@ -1,0 +1,5 @@
+from lib import connect
+
+
+def local():
+    return connect("localhost", 80)

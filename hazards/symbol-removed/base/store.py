@@ -1,0 +1,7 @@
+def read_rows(path):
+    with open(path) as file:
+        return [line.split() for line in file]
+
+
+def count_rows(path):
+    return len(read_rows(path))
