@@ -56,6 +56,7 @@ def _prepare(options: argparse.Namespace, suites: list[str]) -> str:
             "TRITON_INTERPRET", "1"
         )  # before triton is imported: it reads this at each @jit
     try:
+        import hypothesis  # noqa: F401
         import numpy  # noqa: F401
         import pytest  # noqa: F401
         import triton  # noqa: F401
