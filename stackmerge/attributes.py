@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from stackmerge.git import Git
-from stackmerge.objects import Objects
+from stackmerge.objects import Objects, valid_name
 
 _CONVERTING = ("text", "eol", "filter", "ident", "working-tree-encoding")
 _ASKED = ("conflict-marker-size", "merge", *_CONVERTING)
@@ -71,7 +71,7 @@ class Attributes:
     def _find_sources(self, tree: str) -> tuple[tuple[bytes, str], ...]:
         found: list[tuple[bytes, str]] = []
         for mode, name, raw in self._objects.raw_tree(tree):
-            if mode == b"40000" and name not in (b".git", b"..", b"."):
+            if mode == b"40000" and valid_name(name):
                 found += [(name + b"/" + path, oid) for path, oid in self._sources(raw.hex())]
             elif name == b".gitattributes" and mode.startswith(b"100"):
                 found.append((name, raw.hex()))

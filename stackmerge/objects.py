@@ -24,6 +24,11 @@ _TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 
+def valid_name(name: bytes) -> bool:
+    """May a tree have an entry of this name? A hostile one can climb, or reach into a repository."""
+    return bool(name) and b"/" not in name and name.lower() not in (b".", b"..", b".git", b"git~1")
+
+
 class Entry(NamedTuple):
     """One entry of a tree, or one stage of a conflict."""
 
