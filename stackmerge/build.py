@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from stackmerge.errors import StackmergeError
 from stackmerge.journal import ConflictRecord, StepRecord
 from stackmerge.manifest import Policy
 from stackmerge.merge import Conflict, Merged
@@ -88,8 +89,17 @@ class Builder:
             return self._record(
                 step, below, below, tree, "landed" if landed else "empty", conflicts, replayed.used, landed
             )
+        self._refuse_invalid_paths(step, below, tree)
         commit = self._commit(step, below, tree, replayed.used)
         return self._record(step, below, commit, tree, _outcome(replayed.used), conflicts, replayed.used)
+
+    def _refuse_invalid_paths(self, step: PlannedStep, below: str, tree: str) -> None:
+        path = self._objects.invalid_path(self._tree(below), tree)
+        if path:
+            raise StackmergeError(
+                f"{step.name}: the path {path!r} is one that git refuses to check out",
+                f"look at {step.head[:12]}, and leave the step out",
+            )
 
     def _record(
         self,

@@ -197,6 +197,24 @@ class Objects:
                 del entries[name]
         return self.write_tree(entries) if entries else EMPTY_TREE
 
+    def invalid_path(self, old: str, new: str) -> str:
+        """A path that ``new`` has, ``old`` has not, and git refuses to check out; empty where there is none."""
+        before = self.raw_tree(old)
+        known, folders = set(before), {name: raw for mode, name, raw in before if mode == b"40000"}
+        for entry in self.raw_tree(new):
+            if entry in known:
+                continue
+            mode, name, raw = entry
+            path = os.fsdecode(name)
+            if not valid_name(name):
+                return path
+            if mode == b"40000":
+                old_folder = folders[name].hex() if name in folders else EMPTY_TREE
+                inner = self.invalid_path(old_folder, raw.hex())
+                if inner:
+                    return f"{path}/{inner}"
+        return ""
+
     def diff(self, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
         """Every path that differs between two trees (no rename detection), with both its entries."""
         return {os.fsdecode(path): pair for path, pair in self._diff(old, new, b"")}
