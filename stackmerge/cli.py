@@ -222,6 +222,27 @@ def status(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> 
 
 
 @app.command()
+def report(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = Path(
+        "stackmerge-report.html"
+    ),
+    open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Write one HTML page that shows the last rebuild."""
+    from stackmerge.report.write import write
+
+    stack = _open(repo, manifest)
+    with stack.repository:
+        write(stack, out)
+    screen.said(f"wrote {out}", {"report": str(out.resolve())}, json)
+    if open_it:
+        typer.launch(str(out.resolve()))
+
+
+@app.command()
 def accept(
     force: Annotated[
         bool, typer.Option("--force", help="Move branches that stackmerge did not put where they are.")
