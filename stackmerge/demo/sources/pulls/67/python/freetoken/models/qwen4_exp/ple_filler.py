@@ -26,11 +26,11 @@ class Filler:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ple-filler")
         self._submitted: list[Future[None]] = []
 
-    def now(self, job: Callable[[], None]) -> None:
+    def run(self, job: Callable[[], None]) -> None:
         """Run a job behind those queued, and wait for it."""
         self._thread.submit(job).result()
 
-    def later(self, job: Callable[[], None]) -> Future[None]:
+    def submit(self, job: Callable[[], None]) -> Future[None]:
         """Queue a job; ``raise_failed`` tells how it ended."""
         future = self._thread.submit(job)
         self._submitted.append(future)

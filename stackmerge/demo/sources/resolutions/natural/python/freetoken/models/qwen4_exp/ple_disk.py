@@ -95,7 +95,7 @@ class DiskRowTable:
                 self._flag.fill_(1)  # the graph must not wait for ever
                 raise
 
-        future = self._thread().later(job)
+        future = self._thread().submit(job)
 
         def forget() -> None:
             self._thread().forget(future)
@@ -105,7 +105,7 @@ class DiskRowTable:
 
     def _fill_now(self, runs: TokenRuns, *, graph: bool) -> None:
         """Behind the fills that are queued, and waited for."""
-        self._thread().now(lambda: self.fill(runs, graph=graph))
+        self._thread().run(lambda: self.fill(runs, graph=graph))
 
     def _thread(self) -> Filler:
         if self._filler is None:
