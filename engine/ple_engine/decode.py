@@ -14,8 +14,11 @@ import torch
 from ple_engine.hashing import NGramEmbedding, PLEMetadata, roll_context
 from ple_engine.tables import RowTable
 
-Model = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-"""(rows [B, width], input ids [B]) to next ids [B]; captured, so of fixed shape and without host reads."""
+Model = Callable[[torch.Tensor, Callable[[], torch.Tensor]], torch.Tensor]
+"""(input ids [B], lookup) to next ids [B]; captured, so of fixed shape and without host reads.
+
+It calls `lookup` once, where it uses the rows [B, heads * head_dim]: that is where a graph waits for its fill.
+"""
 
 
 @dataclass
@@ -69,7 +72,7 @@ class DecodeLoop:
         with self.table.forward_host_ctx(batch, use_graph=False):
             rows = self.table.lookup(self.embedding.row_ids(meta))
             last = starts[1:] - 1
-            self.input_ids.copy_(self.model(rows[last], tokens[last]))
+            self.input_ids.copy_(self.model(tokens[last], lambda: rows[last]))
             roll_context(meta, out=self.context)
         sampled = self.input_ids.tolist()
         for req, token in zip(self.requests, sampled, strict=True):
@@ -96,8 +99,7 @@ class DecodeLoop:
         )
         if self.table.reads_row_ids:
             self.embedding.row_ids(meta, out=self.row_ids)
-        self.table.lookup(self.row_ids, out=self.rows)
-        sampled = self.model(self.rows, self.input_ids)
+        sampled = self.model(self.input_ids, lambda: self.table.lookup(self.row_ids, out=self.rows))
         if self.table.reads_row_ids:
             roll_context(meta, out=self.context)
         self.input_ids.copy_(sampled)

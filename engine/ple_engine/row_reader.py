@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -110,15 +110,18 @@ class _UringBatch:
 
     def read(self, fds: Any, offsets: Any, addresses: Any) -> list[int]:
         share = max(_RING_SHARE, -(-len(offsets) // len(self._rings)))
-        if len(offsets) <= share:
-            return self._rings[0].read(fds, offsets, addresses)
 
         def work(ring: Ring, begin: int) -> list[int]:
             part = slice(begin, begin + share)
             return [begin + i for i in ring.read(fds[part], offsets[part], addresses[part])]
 
-        starts = range(0, len(offsets), share)
-        return [i for wrong in self._pool.map(work, self._rings, starts) for i in wrong]
+        starts = range(share, len(offsets), share)
+        others = [self._pool.submit(work, *job) for job in zip(self._rings[1:], starts, strict=False)]
+        try:
+            wrong = work(self._rings[0], 0)
+        finally:
+            wait(others)  # they write into the caller's memory
+        return wrong + [i for other in others for i in other.result()]
 
     def close(self) -> None:
         self._pool.shutdown()

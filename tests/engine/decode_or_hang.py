@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 
 import torch
 from ple_engine.decode import DecodeLoop
@@ -19,7 +20,12 @@ STEPS, PATIENCE = 50, 10.0
 def main(folder: str) -> None:
     spec = small_spec(base=5000)
     table = DiskRowTable(open_row_source(folder, spec), spec)
-    loop = DecodeLoop(NGramEmbedding(spec, "cuda"), table, lambda _, ids: (ids * 31 + 7) % 1000, [[1, 2, 3]])
+
+    def model(ids: torch.Tensor, lookup: Callable[[], torch.Tensor]) -> torch.Tensor:
+        lookup()
+        return (ids * 31 + 7) % 1000
+
+    loop = DecodeLoop(NGramEmbedding(spec, "cuda"), table, model, [[1, 2, 3]])
     loop.prefill()
     launched = [0]
     finished = threading.Event()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,9 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="real grap
 STEPS = 1000
 
 
-def sample(rows: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+def sample(ids: torch.Tensor, lookup: Callable[[], torch.Tensor]) -> torch.Tensor:
     """Next tokens that depend on every bit of the rows: one wrong row, and all that follows differs."""
+    rows = lookup()
     bits = rows.view(torch.int16).long()
     weights = torch.arange(1, bits.shape[1] + 1, device=rows.device)
     return (ids * 31 + (bits * weights).sum(1)).remainder(1000)

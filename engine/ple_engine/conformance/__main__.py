@@ -57,6 +57,7 @@ def _prepare(options: argparse.Namespace, suites: list[str]) -> str:
         )  # before triton is imported: it reads this at each @jit
     try:
         import hypothesis  # noqa: F401
+        import hypothesis  # noqa: F401
         import numpy  # noqa: F401
         import pytest  # noqa: F401
         import triton  # noqa: F401
