@@ -52,11 +52,9 @@ def _prepare(options: argparse.Namespace, suites: list[str]) -> str:
     except ImportError as error:
         raise _CannotRunError(f"torch is missing ({error}); install stackmerge[engine]") from error
     if not torch.cuda.is_available():
-        os.environ.setdefault(
-            "TRITON_INTERPRET", "1"
-        )  # before triton is imported: it reads this at each @jit
+        # before triton is imported: it reads this at each @jit
+        os.environ.setdefault("TRITON_INTERPRET", "1")
     try:
-        import hypothesis  # noqa: F401
         import hypothesis  # noqa: F401
         import numpy  # noqa: F401
         import pytest  # noqa: F401
