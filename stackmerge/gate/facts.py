@@ -31,6 +31,11 @@ def _version(package: str) -> str:
         return ""
 
 
+def shown(command: tuple[str, ...]) -> tuple[str, ...]:
+    """The command as people should read it: no path of this machine in it."""
+    return tuple(word.replace(PYTHON, "python").replace(JUNIT, "junit.xml") for word in command)
+
+
 def filled(command: tuple[str, ...], junit: str) -> list[str]:
     """The command with ``{python}`` and ``{junit}`` put in."""
     return [word.replace(PYTHON, sys.executable).replace(JUNIT, junit) for word in command]

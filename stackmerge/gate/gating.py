@@ -13,7 +13,7 @@ from stackmerge.errors import StackmergeError
 from stackmerge.gate import gpu, inputs, junit
 from stackmerge.gate.checkout import Checkout
 from stackmerge.gate.execute import Ended, environment, execute
-from stackmerge.gate.facts import facts, filled
+from stackmerge.gate.facts import facts, filled, shown
 from stackmerge.gate.gpu import Device, GpuBusy
 from stackmerge.gate.outcome import FAILED, NOT_RUN, PASSED, TIMED_OUT, GateResult
 from stackmerge.gate.spec import Gate
@@ -141,7 +141,7 @@ class Gating:
             counts=report.counts,
             skips=report.skips,
             elapsed_s=round(ended.elapsed_s, 3),
-            command=tuple(command),
+            command=shown(gate.run),
         )
 
 
