@@ -59,32 +59,6 @@ def test_the_natural_answer_merges_and_then_hangs_in_the_gate(demo: DemoFork) ->
     assert demo.git("rev-parse", "5080deploy") == before
 
 
-@needs_engine
-def test_after_the_natural_answer_is_forgotten_the_right_one_passes_and_replays_in_both_stacks(
-    demo: DemoFork,
-) -> None:
-    assert demo.stackmerge(*FIVE).code in (3, 4)
-    demo.resolve("natural")
-    assert demo.stackmerge("continue", "--json").json["status"] == "gate"
-    wrong = resolution_id(demo)
-    assert demo.stackmerge("abort").code == 0
-    assert demo.stackmerge("rerere", "forget", wrong).code == 0
-
-    assert demo.stackmerge(*FIVE).code in (3, 4)
-    demo.resolve("right")
-    five = demo.stackmerge("continue", "--json")
-    assert five.code == 0, five.err
-    gates = {gate["gate"]: gate["words"] for gate in five.json["gates"]}
-    assert gates["no-graph-fence"] == "passed on CPU, fake stream"
-    assert resolution_id(demo) == wrong
-    assert "_graph_consumed" not in demo.show("5080deploy", DISK)
-
-    ten = demo.stackmerge(*TEN, "--json")
-    assert ten.code == 0, ten.err
-    assert outcomes(ten)["double-buffer-588"] == "replayed"
-    assert {gate["words"] for gate in ten.json["gates"]} == {"passed on CPU, fake stream"}
-
-
 @pytest.mark.parametrize(
     ("first", "stack", "second", "step"),
     [(FIVE, "5080deploy", TEN, "double-buffer-588"), (TEN, "1080deploy", FIVE, "ple-filler-67")],

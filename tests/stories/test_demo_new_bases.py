@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.stories.conftest import DemoFork, needs_engine, outcomes
+from tests.stories.conftest import DemoFork, outcomes
 
 REPLAYED = {
     "min-p-415": {"text"},
@@ -55,19 +55,3 @@ def test_the_stack_moves_from_base_to_base_and_back(demo: DemoFork) -> None:
         assert demo.stackmerge("rebuild", "--onto", base, "--gates", "off").code == 0
     assert demo.stackmerge("undo", "1").code == 0
     assert demo.git("rev-parse", "5080deploy") == first
-
-
-@needs_engine
-def test_the_gates_pass_and_a_base_that_touches_no_input_runs_none(demo: DemoFork) -> None:
-    ran = demo.stackmerge("rebuild", "--onto", "cac247a", "--json")
-    assert ran.code == 0, ran.err
-    gates = {gate["gate"]: gate for gate in ran.json["gates"]}
-    assert gates["no-graph-fence"]["step"] == "ple-filler-67"
-    assert gates["no-graph-fence"]["words"] == "passed on CPU, fake stream"
-    assert gates["kernel"]["step"] == "ple-hash-338"
-    assert gates["kernel"]["words"].startswith("passed on ")
-    assert ran.json["proven_on_gpu"] == gates["kernel"]["on_gpu"]
-
-    again = demo.stackmerge("rebuild", "--onto", "cc1f5c2", "--json")
-    assert again.code == 0, again.err
-    assert [gate["cached"] for gate in again.json["gates"]] == [True, True]
