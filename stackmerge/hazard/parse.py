@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackmerge.hazard import languages
 from stackmerge.hazard.patterns import holds
-from stackmerge.hazard.view import Unreadable
+from stackmerge.hazard.view import Unreadable, refuse_deep
 
 if TYPE_CHECKING:
     from ast_grep_py import SgNode
@@ -47,6 +47,7 @@ def root(text: str, language: str) -> SgNode:
     """The root node of a text. Raises Unreadable."""
     if language not in languages.AST_GREP:
         raise Unreadable(f"the language {language!r} is not known")
+    refuse_deep(text)
     from ast_grep_py import SgRoot
 
     return guarded(lambda: SgRoot(text, language).root())

@@ -56,10 +56,15 @@ class FileView:
         entry: Entry | None = getattr(self, side)
         if entry is None or not entry.is_file:
             return b""
-        data = self.objects.blob(entry.oid)
-        if len(data) > MAX_BYTES:
+        if entry not in self._data:
+            self._data[entry] = self.objects.blob(entry.oid)
+        if len(self._data[entry]) > MAX_BYTES:
             raise Unreadable(f"the file is larger than {MAX_BYTES // 1_000_000} MB")
-        return data
+        return self._data[entry]
+
+    @cached_property
+    def _data(self) -> dict[Entry, bytes]:
+        return {}
 
     @cached_property
     def _texts(self) -> dict[Entry | None, str]:
@@ -88,7 +93,7 @@ class FileView:
 
 
 def readable(data: bytes) -> str:
-    """Bytes as text. Raises Unreadable for binary, over-long or deeply nested content, which parsers choke on."""
+    """Bytes as text. Raises Unreadable for what is binary, no UTF-8, or has a line that is no line."""
     if b"\0" in data[:8000]:
         raise Unreadable("the file is binary")
     try:
@@ -97,17 +102,21 @@ def readable(data: bytes) -> str:
         raise Unreadable(f"the file is not UTF-8 (byte {error.start})") from error
     if len(data) > MAX_LINE and max(map(len, data.split(b"\n"))) > MAX_LINE:
         raise Unreadable(f"the file has a line of more than {MAX_LINE} bytes")
-    if _is_deep(data):
-        raise Unreadable(f"the file is nested more than {MAX_DEPTH} deep")
     return text.replace("\r\n", "\n")
 
 
+def refuse_deep(text: str) -> None:
+    """Raises Unreadable for a text that is nested deeper than any person writes: parsers may overflow the stack."""
+    if _is_deep(text.encode("utf-8", "replace")):
+        raise Unreadable(f"the file is nested more than {MAX_DEPTH} deep")
+
+
 def _is_deep(data: bytes) -> bool:
-    """Brackets or blocks nested deeper than any person writes; strings are not told apart."""
+    """Brackets or blocks, strings not told apart."""
     if sum(data.count(c) for c in (b"(", b"[", b"{")) > MAX_DEPTH:
         depth = 0
         for byte in data.translate(None, delete=_NOT_BRACKETS):
-            depth = depth + 1 if byte in _OPENING else max(0, depth - 1)
+            depth += 1 if byte in _OPENING else -1 if depth else 0
             if depth > MAX_DEPTH:
                 return True
     return b" " * (4 * MAX_DEPTH) in data and any(
@@ -119,7 +128,8 @@ _NOT_BRACKETS = bytes(c for c in range(256) if c not in _OPENING + _CLOSING)
 
 
 def _diff(old: str, new: str) -> Change:
-    patch = pygit2.Patch.create_from(old.encode(), new.encode(), context_lines=0)
+    before, after = old.encode(), new.encode()  # libgit2 reads them while the hunks are walked
+    patch = pygit2.Patch.create_from(before, after, context_lines=0)
     added, removed = [], []
     for hunk in patch.hunks:
         for line in hunk.lines:

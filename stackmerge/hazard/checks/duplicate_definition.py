@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from pathlib import PurePosixPath
 from stackmerge.hazard import languages
 from stackmerge.hazard.checks import keys, outline, python
 from stackmerge.hazard.checks.seen import NotChecked, Seen, combined
-from stackmerge.hazard.view import FileView, View
+from stackmerge.hazard.view import FileView, Unreadable, View
 
 _REBINDS = ("overload", "setter", "getter", "deleter", "register", "dispatch")
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(if|endif)", re.MULTILINE)
@@ -133,13 +132,16 @@ def _is_conditional(before: str) -> bool:
 # -- keys
 
 
-def _keys(file: FileView) -> Iterator[Seen]:
+def _keys(file: FileView) -> Iterator[Seen | NotChecked]:
     """Keys that a mapping of the merged file holds twice, and neither side's."""
     suffix = PurePosixPath(file.path).suffix
     try:
         found = {side: keys.twice(file.text(side), suffix) for side in ("ours", "theirs", "merged")}
-    except (ValueError, RecursionError, json.JSONDecodeError):
+    except Unreadable as error:
+        yield NotChecked(file.path, str(error))
         return
+    except (ValueError, RecursionError):
+        return  # it does not parse, on some side: what it holds nobody knows
     for key, line in found["merged"].items():
         if key not in found["ours"] and key not in found["theirs"]:
             lines = file.lines("merged")

@@ -6,6 +6,8 @@ import json
 import tomllib
 from pathlib import PurePosixPath
 
+from stackmerge.hazard.view import refuse_deep
+
 _SUFFIXES = (".json", ".yaml", ".yml", ".toml")
 
 
@@ -14,7 +16,8 @@ def is_known(path: str) -> bool:
 
 
 def twice(text: str, suffix: str) -> dict[str, int]:
-    """Each key that is given twice, with its line (0 where it is not known). Raises ValueError."""
+    """Each key that is given twice, with its line (0 where it is not known). Raises ValueError, Unreadable."""
+    refuse_deep(text)
     if suffix == ".json":
         return _json(text)
     return _toml(text) if suffix == ".toml" else _yaml(text)

@@ -54,11 +54,6 @@ def defined(text: str, language: str) -> set[str]:
     return {name for name, _ in definitions(text, language)}
 
 
-def defined_in_lines(lines: Iterable[tuple[int, str]], language: str) -> set[str]:
-    """The names that single lines define; a C function needs the line of its brace, so pass whole hunks."""
-    return defined("\n".join(text for _, text in lines), language)
-
-
 def code(line: str, language: str) -> str:
     """A line without its strings and comments."""
     return _NOISE.get(language, _C_NOISE).sub(" ", line)
@@ -69,19 +64,38 @@ def identifiers(lines: Iterable[tuple[int, str]], language: str) -> set[str]:
     return {name for _, text in lines for name in _IDENTIFIER.findall(code(text, language))}
 
 
-def mentions(line: str, name: str, language: str) -> bool:
-    return re.search(rf"\b{re.escape(name)}\b", code(line, language)) is not None
-
-
 @lru_cache(maxsize=20_000)
-def _defined_in_blob(view_objects: object, oid: str, language: str) -> frozenset[str]:
-    data: bytes = view_objects.blob(oid)  # type: ignore[attr-defined]
+def _defined_in_blob(objects: object, oid: str, language: str) -> frozenset[str]:
+    data: bytes = objects.blob(oid)  # type: ignore[attr-defined]
     return frozenset(defined(data.decode("utf-8", "replace"), language))
 
 
-def base_definitions(view: View, oid: str, language: str) -> frozenset[str]:
-    """What a blob defines, remembered: the steps of a stack ask about the same base again and again."""
+def in_blob(view: View, oid: str, language: str) -> frozenset[str]:
+    """What a blob defines, remembered: the steps of a stack ask about the same blobs again and again."""
     return _defined_in_blob(view.objects, oid, language)
+
+
+_SIGNATURE = re.compile(
+    r"^[ \t]*(?:class[ \t]+(\w+)|(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*(\(.*?:)[ \t]*(?:#[^\n]*)?$)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def signatures_in_blob(view: View, oid: str) -> frozenset[tuple[str, str]]:
+    """Each function of a Python blob by the name that it is called by, with the text of its parameters."""
+    return _signatures_in_blob(view.objects, oid)
+
+
+@lru_cache(maxsize=20_000)
+def _signatures_in_blob(objects: object, oid: str) -> frozenset[tuple[str, str]]:
+    data: bytes = objects.blob(oid)  # type: ignore[attr-defined]
+    found, owner = set(), ""
+    for match in _SIGNATURE.finditer(data.decode("utf-8", "replace")):
+        if match[1]:
+            owner = match[1]
+        else:
+            found.add((owner if match[2] == "__init__" else match[2], "".join(match[3].split())))
+    return frozenset(found)
 
 
 def defined_anywhere(view: View, name: str, language: str) -> bool | None:
@@ -101,6 +115,6 @@ def _defined_below(view: View, tree: str, word: bytes, name: str, language: str,
             left[0] -= 1
             if left[0] <= 0:
                 return False
-            if name in base_definitions(view, entry.oid, language):
+            if name in in_blob(view, entry.oid, language):
                 return True
     return False

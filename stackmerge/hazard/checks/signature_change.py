@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 from stackmerge.hazard import languages
 from stackmerge.hazard.checks import outline, python
 from stackmerge.hazard.checks.python import Signature
 from stackmerge.hazard.checks.seen import NotChecked, Seen
 from stackmerge.hazard.view import FileView, Unreadable, View
+from stackmerge.objects import Entry
 
 _CALL = re.compile(r"\b(\w+)\s*\(")
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """A function whose signature one side changed."""
+
+    path: str
+    dotted: str
+    old: Signature
+    new: Signature
+
+    def breaks(self, call: python.Call) -> bool:
+        return self.old.takes(call) and not self.new.takes(call)
 
 
 def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | NotChecked]:
@@ -20,13 +36,10 @@ def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | 
     theirs = _python(view.theirs_changed)
     if not theirs:
         return
+    ours = _python(view.ours_changed)
     called = _called(view, theirs, "theirs")
-    if called:
-        changed = _changed(view, _python(view.ours_changed), "ours", called)
-        yield from _callers(view, theirs, "theirs", "ours", changed)
-    changed = _changed(view, theirs, "theirs", None)
-    if changed:
-        yield from _callers(view, _python(view.ours_changed), "ours", "theirs", changed)
+    yield from _callers(view, theirs, "theirs", "ours", _touched(view, ours, "ours", called))
+    yield from _callers(view, ours, "ours", "theirs", _touched(view, theirs, "theirs", None))
 
 
 def _python(paths: Iterable[str]) -> list[str]:
@@ -34,6 +47,7 @@ def _python(paths: Iterable[str]) -> list[str]:
 
 
 def _called(view: View, paths: list[str], side: str) -> set[str]:
+    """The names that a side's added lines call."""
     found: set[str] = set()
     for path in paths:
         try:
@@ -44,20 +58,38 @@ def _called(view: View, paths: list[str], side: str) -> set[str]:
     return found
 
 
-Changed = dict[str, list[tuple[str, str, Signature, Signature]]]
-
-
-def _changed(view: View, paths: list[str], side: str, called: set[str] | None) -> Changed:
-    """By name: path, dotted name, old and new signature of the functions that a side changed."""
-    found: Changed = {}
+def _touched(view: View, paths: list[str], side: str, called: set[str] | None) -> dict[str, list[str]]:
+    """By the name it is called by: the files in which a side changed what a function takes."""
+    found: dict[str, list[str]] = {}
     for path in paths:
         file = view.file(path)
-        if file.base is None or getattr(file, side) is None:
+        now: Entry | None = getattr(file, side)
+        if file.base is None or now is None or not (file.base.is_file and now.is_file):
             continue
-        if called is not None and not outline.base_definitions(view, file.base.oid, "python") & called:
+        before = outline.signatures_in_blob(view, file.base.oid)
+        if called is not None and called.isdisjoint(name for name, _ in before):
             continue
-        for dotted, old, new in _pairs(file, side, called):
-            found.setdefault(_callable_name(dotted), []).append((path, dotted, old, new))
+        changed = {name for name, _ in before - outline.signatures_in_blob(view, now.oid)}
+        for name in changed if called is None else changed & called:
+            found.setdefault(name, []).append(path)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _signatures(text: str) -> dict[str, Signature]:
+    module = python.tree(text)
+    return python.signatures(module) if module else {}
+
+
+def _changes(view: View, paths: list[str], name: str, side: str) -> list[_Changed]:
+    """The functions called by ``name`` whose signature a side changed."""
+    found = []
+    for path in paths:
+        file = view.file(path)
+        old, new = _signatures(file.text("base")), _signatures(file.text(side))
+        for dotted in old.keys() & new.keys():
+            if _callable_name(dotted) == name and old[dotted] != new[dotted]:
+                found.append(_Changed(path, dotted, old[dotted], new[dotted]))
     return found
 
 
@@ -66,70 +98,42 @@ def _callable_name(dotted: str) -> str:
     return owner.rpartition(".")[2] if name == "__init__" and owner else name
 
 
-def _pairs(file: FileView, side: str, called: set[str] | None) -> list[tuple[str, Signature, Signature]]:
-    try:
-        change = file.change("base", side)
-        touched = outline.defined_in_lines(change.removed, "python") | _near(file, change.removed)
-        if not touched or (called is not None and not touched & called):
-            return []
-        before, after = python.tree(file.text("base")), python.tree(file.text(side))
-    except Unreadable:
-        return []
-    if before is None or after is None:
-        return []
-    old, new = python.signatures(before), python.signatures(after)
-    return [(name, old[name], new[name]) for name in old.keys() & new.keys() if old[name] != new[name]]
-
-
-def _near(file: FileView, removed: Sequence[tuple[int, str]]) -> set[str]:
-    """Functions whose parameter list, over several lines, a removed line may be part of."""
-    lines = file.lines("base")
-    found: set[str] = set()
-    for number, _ in removed:
-        for back in range(number, max(0, number - 25), -1):
-            names = outline.defined(lines[back - 1], "python")
-            if names:
-                found |= names
-                break
-    return found
-
-
 def _callers(
-    view: View, paths: list[str], adder: str, changer: str, changed: Changed
+    view: View, paths: list[str], adder: str, changer: str, touched: dict[str, list[str]]
 ) -> Iterator[Seen | NotChecked]:
-    names = set(changed)
-    for path in paths if names else ():
+    for path in paths if touched else ():
         file = view.file(path)
         try:
             data = file.data(adder)
-            if not any(name.encode() in data for name in names):
-                continue
-            yield from _calls(file, adder, changer, changed)
+            if any(name.encode() + b"(" in data for name in touched):
+                yield from _calls(view, file, adder, changer, touched)
         except Unreadable as error:
             yield NotChecked(path, str(error))
 
 
-def _calls(file: FileView, adder: str, changer: str, changed: Changed) -> Iterator[Seen]:
+def _calls(
+    view: View, file: FileView, adder: str, changer: str, touched: dict[str, list[str]]
+) -> Iterator[Seen]:
     added = dict(file.change("base", adder).added)
-    mentioned = {name for line in added.values() for name in _CALL.findall(line)} & changed.keys()
-    module = python.tree(file.text(adder)) if mentioned else None
+    mentioned = {name for line in added.values() for name in _CALL.findall(line)} & touched.keys()
+    changed = {name: _changes(view, touched[name], name, changer) for name in mentioned}
+    wanted = {name for name in mentioned if changed[name]}
+    module = python.tree(file.text(adder)) if wanted else None
     if module is None:
         return
     merged = set(file.lines("merged")) if file.has_merged and file.merged else None
-    for call in python.calls(module, mentioned, set(added)):
+    for call in python.calls(module, wanted, set(added)):
         line = added[call.line]
-        if merged is not None and line not in merged:
-            continue
         candidates = [one for one in changed[call.name] if _may_mean(one, call, file)]
-        if candidates and all(old.takes(call) and not new.takes(call) for _, _, old, new in candidates):
-            where, dotted = candidates[0][:2]
-            what = f"{changer} changed what {dotted} in {where} takes; this call by {adder} fits only the old form"
+        if (merged is None or line in merged) and candidates and all(one.breaks(call) for one in candidates):
+            first = candidates[0]
+            what = f"{changer} changed what {first.dotted} in {first.path} takes; this call by {adder} fits the old"
             yield Seen(file.path, what, ((call.line, line.strip()),))
 
 
-def _may_mean(one: tuple[str, str, Signature, Signature], call: python.Call, file: FileView) -> bool:
-    path, dotted = one[:2]
-    is_method = "." in dotted and not dotted.endswith(".__init__")
+def _may_mean(one: _Changed, call: python.Call, file: FileView) -> bool:
+    """Can the call be of this function? A method is called through a dot, a function in a file that names it."""
+    is_method = "." in one.dotted and not one.dotted.endswith(".__init__")
     if is_method:
         return call.attribute
-    return path == file.path or call.name in file.text("ours") + file.text("theirs")
+    return one.path == file.path or call.name in file.text("ours") + file.text("theirs")

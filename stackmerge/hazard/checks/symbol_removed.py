@@ -11,6 +11,7 @@ from stackmerge.hazard import languages
 from stackmerge.hazard.checks import outline
 from stackmerge.hazard.checks.seen import NotChecked, Seen
 from stackmerge.hazard.view import FileView, Unreadable, View
+from stackmerge.objects import Entry
 
 _SHORT = 3
 _MANY = 10
@@ -74,20 +75,25 @@ def _removed(
     view: View, file: FileView, side: str, language: str, used: dict[str, set[str]] | None
 ) -> Iterator[Removed]:
     """What a side no longer defines in a file; with ``used``, only names that the other side uses."""
+    now: Entry | None = getattr(file, side)
     if file.base is None or not file.base.is_file:
         return
-    before = outline.base_definitions(view, file.base.oid, language)
-    if used is not None and not before & used[language]:
+    before = outline.in_blob(view, file.base.oid, language)
+    if used is not None and before.isdisjoint(used[language]):
         return
+    gone = before - outline.in_blob(view, now.oid, language) if now and now.is_file else before
+    for name in sorted(gone if used is None else gone & used[language]):
+        if len(name) > _SHORT and not name.startswith("__"):
+            yield Removed(file.path, name, method=_is_method(file, name, language))
+
+
+def _is_method(file: FileView, name: str, language: str) -> bool:
+    """Was it defined inside something?"""
     try:
-        after = outline.defined(file.text(side), language)
         text = file.text("base")
     except Unreadable:
-        return
-    for name in sorted(before - after):
-        if len(name) > _SHORT and not name.startswith("__") and (used is None or name in used[language]):
-            line = re.search(rf"^([ \t]*)[^\n]*\b{re.escape(name)}\b", text[_offset(text, name, language) :])
-            yield Removed(file.path, name, method=bool(line and line[1]) and language == "python")
+        return False
+    return language == "python" and text[_offset(text, name, language)] in " \t"
 
 
 def _offset(text: str, name: str, language: str) -> int:
@@ -124,7 +130,7 @@ def _refers(line: str, one: Removed, language: str) -> bool:
         return re.search(rf"\.\s*{name}\s*\(", bare) is not None
     if language == "python":
         return re.search(rf"(?<![.\w]){name}\b(?!\s*=[^=])|\w\.{name}\b", bare) is not None
-    return re.search(rf"(?<![.\w]|->){name}\s*\(", bare) is not None
+    return re.search(rf"(?<![.\w>]){name}\s*\(", bare) is not None
 
 
 def _still_there(lines: list[tuple[int, str]], text: str) -> list[tuple[int, str]]:
