@@ -23,6 +23,7 @@ $(VENV)/.tool: pyproject.toml
 
 # What the gates of the demo and the tests of the engine need; without a GPU, kernels run in Triton's interpreter.
 $(VENV)/.engine: $(VENV)/.tool
+	@echo "installing what the gates need, once: a minute or two"
 	$(BIN)/pip install -q --disable-pip-version-check torch==2.13.0
 	$(BIN)/pip install -q --disable-pip-version-check -e '.[engine]'
 	touch $@

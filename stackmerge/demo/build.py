@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pygit2
 
-from stackmerge.demo.fast_import import SOURCES, files_of, import_changes
+from stackmerge.demo.fast_import import files_of, import_changes
 from stackmerge.demo.history import CONV_STATE, FORK, KEEPER, UPSTREAM, Change
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.git import Git
@@ -56,7 +56,7 @@ def make(directory: Path, *, anew: bool = False) -> Demo:
                 _build_stack(demo.fork, manifest)
         _commit_manifests(git, demo.fork)
         for answer in _ANSWERS:
-            shutil.copytree(SOURCES / "resolutions" / answer, demo.resolutions / answer)
+            _write(demo.resolutions / answer, f"resolutions/{answer}")
     except OSError as error:
         raise StackmergeError(f"cannot make the demo in {directory}: {error.strerror}", "") from error
     return demo
@@ -69,7 +69,11 @@ def _clear(directory: Path, *, anew: bool) -> None:
         raise UsageError(f"{directory} is there already, and is no demo", "name another directory")
     if not anew:
         raise UsageError(f"{directory} holds a demo already", "go on in it, or make it again with --anew")
-    shutil.rmtree(directory)
+    for child in directory.iterdir():
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child)
+        else:
+            child.unlink()
 
 
 def _make_upstream(path: Path) -> None:
@@ -86,9 +90,14 @@ def _make_fork(demo: Demo) -> Git:
     git = Git((demo.fork / ".git").resolve())
     git.run("fetch", "--quiet", "--tags", "upstream")
     import_changes(git, FORK)
-    for path, data in files_of("fork"):
-        (demo.fork / path).write_bytes(data)
+    _write(demo.fork, "fork")
     return git
+
+
+def _write(directory: Path, sources: str) -> None:
+    for path, data in files_of(sources):
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        (directory / path).write_bytes(data)
 
 
 @contextmanager
@@ -119,8 +128,7 @@ def _answer(git: Git, outcome: Outcome) -> None:
     """Do in the private work tree what a person would do."""
     tree = Path(outcome.worktree)
     conflict = outcome.run.steps[-1]
-    for path, data in files_of(f"resolutions/{conflict.name}"):
-        (tree / path).write_bytes(data)
+    _write(tree, f"resolutions/{conflict.name}")
     if any(c.path == CONV_STATE for c in conflict.unresolved):
         (tree / CONV_STATE).unlink()  # upstream has moved what it held into gdn.py
     git.run("add", "--all", work_tree=tree)
