@@ -6,7 +6,7 @@ The second and last place that starts git; GitPython's own commands for transfer
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import git as gitpython
@@ -31,11 +31,17 @@ class _Progress(gitpython.RemoteProgress):
 
 
 class Remote:
-    """One named remote of a repository."""
+    """One named remote of a repository. ``secret`` are variables for git alone, in no argument and no error."""
 
-    def __init__(self, git_dir: Path, name: str, tell: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        git_dir: Path,
+        name: str,
+        tell: Callable[[str], None] = lambda _: None,
+        secret: Mapping[str, str] | None = None,
+    ) -> None:
         self._repository = gitpython.Repo(git_dir)
-        kept = environment()
+        kept = environment(secret)
         hidden = dict.fromkeys(self._repository.git.environment()) | {"GIT_DIR": str(git_dir)}
         self._repository.git.update_environment(**{k: v for k, v in (kept | hidden).items() if v is not None})
         self._tell = tell
@@ -56,6 +62,22 @@ class Remote:
             return bool(str(self._repository.git.ls_remote("--", self._remote.name, ref)).strip())
         except gitpython.GitCommandError as error:
             raise self._failed("reach", error) from None
+
+    @property
+    def url(self) -> str:
+        """Where it pushes to."""
+        return str(
+            next(iter(self._repository.git.remote("get-url", "--push", self._remote.name).splitlines()), "")
+        )
+
+    def refs(self, names: Sequence[str]) -> dict[str, str]:
+        """Those of the full ref names that the remote has, with their objects, as they are now."""
+        try:
+            said = str(self._repository.git.ls_remote("--", self._remote.name, *names))
+        except gitpython.GitCommandError as error:
+            raise self._failed("reach", error) from None
+        pairs = (line.split("\t", 1) for line in said.splitlines() if "\t" in line)
+        return {name: oid for oid, name in pairs if name in names}
 
     def push(self, refspecs: Sequence[str], leases: Sequence[str] = ()) -> None:
         """Push full refspecs, all or none, each lease a ``ref:old id``.

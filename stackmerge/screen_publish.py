@@ -7,9 +7,13 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stackmerge import screen
 from stackmerge.errors import StackmergeError
+
+if TYPE_CHECKING:
+    from stackmerge.publish.publish import Outcome
 
 
 def described(texts: Mapping[str, str], out: Path | None, json: bool) -> None:
@@ -20,6 +24,32 @@ def described(texts: Mapping[str, str], out: Path | None, json: bool) -> None:
         _write(texts, out)
     elif not json:
         sys.stdout.write("\n".join(texts.values()))
+
+
+def published(outcome: Outcome, json: bool) -> None:
+    """Show what was done, or what would be."""
+    from stackmerge.publish.actions import as_json
+
+    if json:
+        pulls = {
+            step: {"number": p.number, "url": p.url, "head": p.head_sha} for step, p in outcome.pulls.items()
+        }
+        _print_json(
+            {
+                "status": "planned" if outcome.dry else "published",
+                "actions": [as_json(action) for action in outcome.actions],
+                "notes": list(outcome.notes),
+                "pulls": pulls,
+                "written": outcome.written,
+            }
+        )
+        return
+    for note in outcome.notes:
+        screen.warn(note)
+    for action in outcome.actions:
+        print(screen.clean(action.words))
+    if not outcome.actions:
+        print("everything is published already")
 
 
 def _write(texts: Mapping[str, str], out: Path) -> None:

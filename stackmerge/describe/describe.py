@@ -24,7 +24,7 @@ def describe(
     gatherer = gather(stack, newest(stack), numbers)
     renderer = renderer_of(stack)
     return {
-        name: limit.fitted(gatherer.step(name), size, renderer.body, sections.fresh).text
+        name: limit.fitted(gatherer.step(name), size, renderer.body, sections.fresh).text + "\n"
         for name in names or gatherer.names[-1:]
     }
 
@@ -40,17 +40,17 @@ def gather(stack: Stack, run: Run, numbers: Mapping[str, int]) -> Gatherer:
     return Gatherer(stack.repository, chain, stack.manifest.publishing, numbers)
 
 
-def renderer_of(stack: Stack) -> Renderer:
+def renderer_of(stack: Stack, sign: str = "#") -> Renderer:
     """The renderer with the user's own templates, where the manifest names a folder of them."""
     wanted = stack.manifest.publishing.templates
     if not wanted:
-        return Renderer()
+        return Renderer(sign=sign)
     folder = (stack.manifest.path.parent / wanted).resolve()
     if not folder.is_dir() or not folder.is_relative_to(stack.repository.top):
         raise UsageError(
             f"{stack.manifest.path.name}: templates: {wanted!r} is not a folder of the repository"
         )
-    return Renderer(Path(folder))
+    return Renderer(Path(folder), sign)
 
 
 def newest(stack: Stack) -> Run:

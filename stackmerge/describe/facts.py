@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from stackmerge.gate.outcome import GateResult
 
@@ -141,7 +141,7 @@ class RebaseNote:
     more: int
     explained: tuple[str, ...]
     proof: str
-    head: str
+    head: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,4 +169,3 @@ class StepFacts:
     how_to_test: str = ""
     rebases: tuple[RebaseNote, ...] = ()
     version: str = ""
-    notices: tuple[str, ...] = field(default=())

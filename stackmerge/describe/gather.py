@@ -10,7 +10,15 @@ from functools import cached_property
 from importlib.metadata import version
 
 from stackmerge.describe import changes, measured, rebases
-from stackmerge.describe.facts import ConflictFact, HazardFact, MergedFact, StackEntry, StepFacts, Upstream
+from stackmerge.describe.facts import (
+    ConflictFact,
+    HazardFact,
+    MergedFact,
+    RebaseNote,
+    StackEntry,
+    StepFacts,
+    Upstream,
+)
 from stackmerge.errors import UsageError
 from stackmerge.gate.outcome import FAILED, TIMED_OUT, GateResult, tail
 from stackmerge.journal import LEFT_OUT, Run, StepRecord
@@ -34,7 +42,8 @@ _MARKER = re.compile(rb"^<{7,}(?: .*)?\r?$", re.MULTILINE)
 class Gatherer:
     """Gathers the facts of the steps of one rebuild.
 
-    ``chain`` is that rebuild and those before it, newest first; ``numbers`` are the pull requests by step.
+    ``chain`` is that rebuild and those before it, newest first; ``numbers`` are the pull requests by step, looked
+    up anew each time.
     """
 
     def __init__(
@@ -45,6 +54,7 @@ class Gatherer:
         self._run = chain[0]
         self._settings = settings
         self._numbers = numbers
+        self._known: dict[str, StepFacts] = {}
 
     @property
     def names(self) -> list[str]:
@@ -55,8 +65,20 @@ class Gatherer:
     def _resolutions(self) -> Resolutions:
         return self._repository.resolutions()
 
+    @cached_property
+    def _notes(self) -> list[tuple[Run, RebaseNote]]:
+        return rebases.notes(self._repository, self._chain)
+
     def step(self, name: str) -> StepFacts:
         """The facts of one step. Raises UsageError for one that is not in the journal."""
+        if name not in self._known:
+            self._known[name] = self._facts(name)
+        below = self._known[name].below
+        number = self._numbers.get(below) if below else None
+        return replace(self._known[name], below_number=number, entries=self._entries(name))
+
+    def _facts(self, name: str) -> StepFacts:
+        """What is the same whatever the pull requests' numbers are."""
         record = self._run.by_name.get(name)
         if record is None:
             raise UsageError(f"the journal knows no step {name!r}", "see `stackmerge status`")
@@ -72,7 +94,7 @@ class Gatherer:
             base=self._run.plan.base,
             trunk=self._settings.trunk,
             below=below.name if below else "",
-            below_number=self._numbers.get(below.name) if below else None,
+            below_number=None,
             merged=self._merged(planned, record),
             notes=planned.notes,
             landed=record.landed,
@@ -82,9 +104,8 @@ class Gatherer:
             logs=_logs(gates),
             benchmarks=measured.table(benches, record),
             environment=measured.environment(gates, benches),
-            entries=self._entries(name),
             how_to_test=self._settings.how_to_test,
-            rebases=rebases.notes(self._repository, self._chain, name),
+            rebases=rebases.seen_from(name, self._notes),
             version=version("stackmerge"),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pygit2
 
@@ -30,23 +31,29 @@ def history(repository: Repository, journal: Journal, run: Run) -> list[Run]:
     return chain
 
 
-def notes(repository: Repository, chain: Sequence[Run], step: str) -> tuple[RebaseNote, ...]:
-    """A note for every rebuild of the chain that changed the base, as seen from ``step``."""
+def notes(repository: Repository, chain: Sequence[Run]) -> list[tuple[Run, RebaseNote]]:
+    """Every rebuild of the chain that changed the base, with its note, which still lacks the step's head."""
     befores: Sequence[Run | None] = [*chain[1:], None]
-    return tuple(
-        _note(repository, run, before, step)
+    return [
+        (run, _note(repository, run, before))
         for run, before in zip(chain, befores, strict=True)
         if run.plan.old_base and run.plan.old_base != run.plan.base
+    ]
+
+
+def seen_from(step: str, found: Sequence[tuple[Run, RebaseNote]]) -> tuple[RebaseNote, ...]:
+    """The notes for one step: with the head that it got in each rebuild."""
+    return tuple(
+        replace(note, head=run.by_name[step].commit if step in run.by_name else "") for run, note in found
     )
 
 
-def _note(repository: Repository, run: Run, before: Run | None, step: str) -> RebaseNote:
+def _note(repository: Repository, run: Run, before: Run | None) -> RebaseNote:
     plan = run.plan
     subjects = _gained(repository, plan.old_base, plan.base)
     unchanged, new = _resolutions(run, before)
     moved = _changed(repository, plan.old_base, plan.base)
     differing = _changed(repository, plan.old_tip, run.tip)
-    record = run.by_name.get(step)
     return RebaseNote(
         date=time.strftime("%Y-%m-%d", time.gmtime(run.started)),
         base=plan.base,
@@ -62,7 +69,6 @@ def _note(repository: Repository, run: Run, before: Run | None, step: str) -> Re
         more=len(differing - moved),
         explained=_explained(run),
         proof="" if not run.proof else "holds" if run.proof.get("holds") else "failed",
-        head=record.commit if record else "",
     )
 
 

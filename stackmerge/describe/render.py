@@ -20,9 +20,12 @@ TEMPLATE = "pull_request.md.j2"
 
 
 class Renderer:
-    """Renders descriptions. ``own`` is a folder of the user's templates, which win over those that are shipped."""
+    """Renders descriptions. ``own`` is a folder of the user's templates, which win over those that are shipped.
 
-    def __init__(self, own: Path | None = None) -> None:
+    ``sign`` is what the forge writes before the number of a pull request.
+    """
+
+    def __init__(self, own: Path | None = None, sign: str = "#") -> None:
         here = FileSystemLoader(shipped.folder("templates"))
         loaders: list[BaseLoader] = [FileSystemLoader(own)] if own else []
         self._environment = ImmutableSandboxedEnvironment(
@@ -34,7 +37,12 @@ class Renderer:
             autoescape=False,
         )
         self._environment.filters |= _FILTERS
-        self._environment.globals |= {"begin": sections.begin, "end": sections.end, "left_out": LEFT_OUT}
+        self._environment.globals |= {
+            "begin": sections.begin,
+            "end": sections.end,
+            "left_out": LEFT_OUT,
+            "sign": sign,
+        }
 
     def body(self, facts: StepFacts, older_rebases: int = 0) -> Body:
         """The sections of a step's description. Raises UsageError, naming file and line, for a bad template."""
@@ -48,11 +56,17 @@ class Renderer:
             raise UsageError(f"{_where(error)}: {error}", hint) from error
         return _tidy(sections.parse(text, TEMPLATE))
 
+    def notice(self, text: str) -> Body:
+        """The section that tells what became of a step that has left the stack."""
+        parts = self._environment.get_template("stackmerge/parts.md.j2").make_module({"facts": None})
+        shown = str(parts.notice(text)).strip()  # type: ignore[attr-defined]
+        return Body(((sections.SECTION, "notice"),), {"notice": shown})
+
 
 def _tidy(body: Body) -> Body:
     """Without the blank lines that loops and conditions leave behind."""
     found = {name: _squeezed(text) for name, text in body.sections.items()}
-    parts = tuple((kind, _squeezed(value) if kind == "text" else value) for kind, value in body.parts)
+    parts = tuple((kind, _squeezed(value) if kind == sections.TEXT else value) for kind, value in body.parts)
     return Body(parts, found)
 
 

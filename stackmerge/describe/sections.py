@@ -16,13 +16,15 @@ from dataclasses import dataclass, field
 
 from stackmerge.errors import StackmergeError
 
-_LINE = re.compile(r"^<!-- stackmerge:(begin|end) ([a-z-]+) -->[ \t]*$", re.MULTILINE)
-_STATE = re.compile(r"\n*^<!-- stackmerge:state ([A-Za-z0-9+/=]*) -->[ \t]*$\n?", re.MULTILINE)
+_LINE = re.compile(
+    r"^<!-- stackmerge:(?:(begin|end) ([a-z-]+)|state ([A-Za-z0-9+/=]*)) -->[ \t]*$", re.MULTILINE
+)
+TEXT, SECTION, STATE = "text", "section", "state"
 
 
 @dataclass(frozen=True)
 class Body:
-    """A body taken apart. ``parts`` are text of a person (str) and the names of sections, in order."""
+    """A body taken apart. ``parts`` in order: text of a person, the name of a section, or where the state stands."""
 
     parts: tuple[tuple[str, str], ...]
     sections: Mapping[str, str]
@@ -57,28 +59,31 @@ def digest(text: str) -> str:
 def parse(text: str, where: str = "the body") -> Body:
     """Take a body apart. Raises StackmergeError, naming ``where``, for fences that are double, crossed or alone."""
     text = normal(text)
-    state = _read_state(text)
-    text = _STATE.sub("\n", text)
     parts: list[tuple[str, str]] = []
     found: dict[str, str] = {}
+    state: dict[str, str] = {}
     at, opened = 0, ""
     for match in _LINE.finditer(text):
-        kind, name = match[1], match[2]
-        if (kind == "begin") == bool(opened) or (kind == "end" and name != opened) or name in found:
+        kind, name, inner = match[1] or STATE, match[2] or "", text[at : match.start()]
+        if kind == STATE and opened:
+            raise _broken(where, "begin", opened)
+        if kind != STATE and (
+            (kind == "begin") == bool(opened) or (opened and name != opened) or name in found
+        ):
             raise _broken(where, kind, name)
-        inner = text[at : match.start()]
-        if kind == "begin":
-            parts.append(("text", inner))
-            opened = name
-        else:
+        if kind == "end":
             found[name] = inner.strip("\n")
-            parts.append(("section", name))
-            opened = ""
+            parts.append((SECTION, name))
+        else:
+            parts.append((TEXT, inner))
+        if kind == STATE:
+            parts += [(STATE, "")] if not state else []
+            state = state or _read_state(match[3])
+        opened = name if kind == "begin" else ""
         at = match.end()
     if opened:
         raise _broken(where, "begin", opened)
-    parts.append(("text", text[at:]))
-    return Body(tuple(parts), found, state)
+    return Body((*parts, (TEXT, text[at:])), found, state)
 
 
 def _broken(where: str, kind: str, name: str) -> StackmergeError:
@@ -88,15 +93,13 @@ def _broken(where: str, kind: str, name: str) -> StackmergeError:
     )
 
 
-def _read_state(text: str) -> dict[str, str]:
-    """The digests of what was written last; empty where the comment is missing or damaged."""
-    for match in _STATE.finditer(text):
-        try:
-            found = json.loads(base64.b64decode(match[1], validate=True))
-            return {str(key): str(value) for key, value in found["sections"].items()}
-        except (binascii.Error, ValueError, KeyError, TypeError, AttributeError):
-            continue
-    return {}
+def _read_state(packed: str) -> dict[str, str]:
+    """The digests of what was written last; empty where they are damaged."""
+    try:
+        found = json.loads(base64.b64decode(packed, validate=True))
+        return {str(key): str(value) for key, value in found["sections"].items()}
+    except (binascii.Error, ValueError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def _state_comment(state: Mapping[str, str]) -> str:
@@ -105,40 +108,54 @@ def _state_comment(state: Mapping[str, str]) -> str:
     return f"<!-- stackmerge:state {base64.b64encode(packed.encode()).decode()} -->"
 
 
-def assemble(parts: Sequence[tuple[str, str]], sections: Mapping[str, str], state: Mapping[str, str]) -> str:
-    """The text of a body: one blank line between its pieces, the state last."""
-    pieces = []
-    for kind, value in parts:
-        if kind == "section":
-            inner = sections[value].strip("\n")
-            pieces.append(
-                f"{begin(value)}\n{inner}\n{end(value)}" if inner else f"{begin(value)}\n{end(value)}"
-            )
-        elif value.strip():
-            pieces.append(value.strip("\n"))
-    return "\n\n".join([*pieces, _state_comment(state)]) + "\n"
+def _section(name: str, inner: str) -> str:
+    return f"{begin(name)}\n{inner}\n{end(name)}" if inner.strip("\n") else f"{begin(name)}\n{end(name)}"
 
 
-def fresh(rendered: Body) -> Merged:
-    """The first body of a pull request."""
-    state = {name: digest(text) for name, text in rendered.sections.items()}
-    return Merged(assemble(rendered.parts, rendered.sections, state))
+def fresh(rendered: Body, title: str = "") -> Merged:
+    """The first body of a pull request; ``title`` is remembered like a section."""
+    return merge(Body((), {}), rendered, title)
 
 
-def merge(there: Body, rendered: Body, known: Mapping[str, str] | None = None) -> Merged:
-    """Put new sections into a body that is there, touching nothing that a person wrote or edited.
-
-    ``known`` are the digests from our own record, for a body whose state comment is gone.
-    """
-    last = dict(there.state) or dict(known or {})
-    sections, state, kept = dict(there.sections), dict(last), []
+def merge(there: Body, rendered: Body, title: str = "") -> Merged:
+    """Put new sections into a body that is there, touching nothing that a person wrote or edited."""
+    sections, state, kept = dict(there.sections), dict(there.state), []
     for name, text in rendered.sections.items():
         now = there.sections.get(name)
-        if now is not None and digest(now) not in (last.get(name, digest("")), digest(text)):
+        if now is not None and digest(now) not in (state.get(name, digest("")), digest(text)):
             kept.append(name)
             continue
         sections[name] = text
         state[name] = digest(text)
-    present = {value for kind, value in there.parts if kind == "section"}
-    added = tuple(("section", name) for name in rendered.sections if name not in present)
-    return Merged(assemble([*there.parts, *added], sections, state), tuple(kept))
+    if title:
+        state["title"] = digest(title)
+    return Merged(_text(_placed(there, rendered), sections, state), tuple(kept))
+
+
+def _placed(there: Body, rendered: Body) -> list[tuple[str, str]]:
+    """Where everything goes: what is there stays where it is, what is missing comes after it, the state is last."""
+    if not any(kind == SECTION or value.strip() for kind, value in there.parts):
+        own = [part for part in rendered.parts if part[0] == SECTION or part[1].strip()]
+        spaced = [piece for part in own for piece in (part, (TEXT, "\n\n"))]
+        return [*spaced, (STATE, "")]
+    present = {value for kind, value in there.parts if kind == SECTION}
+    parts = list(there.parts)
+    at = next((i for i, part in enumerate(parts) if part[0] == STATE), len(parts))
+    if at == len(parts):
+        parts += [(TEXT, "\n\n"), (STATE, "")]
+        at += 1
+    for name in rendered.sections:
+        if name not in present:
+            parts[at:at] = [(SECTION, name), (TEXT, "\n\n")]
+            at += 2
+    return parts
+
+
+def _text(parts: Sequence[tuple[str, str]], sections: Mapping[str, str], state: Mapping[str, str]) -> str:
+    made = []
+    for kind, value in parts:
+        if kind == SECTION:
+            made.append(_section(value, sections[value]))
+        else:
+            made.append(_state_comment(state) if kind == STATE else value)
+    return "".join(made)

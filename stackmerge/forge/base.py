@@ -1,0 +1,78 @@
+"""What publishing needs of a forge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+OPEN, CLOSED, MERGED = "open", "closed", "merged"
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A pull request as the forge shows it. ``head`` and ``base`` are branches; ids are empty where it shows none.
+
+    ``stacked``: it is in one of the forge's own stacks, where its base cannot be changed.
+    """
+
+    number: int
+    title: str
+    body: str
+    state: str
+    head: str
+    base: str
+    head_sha: str
+    base_sha: str = ""
+    url: str = ""
+    stacked: bool = False
+
+
+@dataclass(frozen=True)
+class NewPull:
+    """A pull request to be opened."""
+
+    title: str
+    body: str
+    head: str
+    base: str
+    draft: bool = False
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What to change of a pull request; None leaves a field as it is, and is not sent. ``state``: open or closed."""
+
+    title: str | None = None
+    body: str | None = None
+    base: str | None = None
+    state: str | None = None
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+class Forge(Protocol):
+    """One repository on a forge. Every method raises StackmergeError in the forge's own words, without the token.
+
+    ``limit`` is how many characters a body may have, ``sign`` what comes before a number: ``#12`` or ``!12``.
+    """
+
+    name: str
+    limit: int
+    sign: str
+
+    def get(self, number: int) -> Pull | None:
+        """The pull request of a number; None when there is none."""
+
+    def find(self, branch: str) -> Pull | None:
+        """The open pull request from a branch of this repository; None when there is none."""
+
+    def create(self, new: NewPull) -> Pull:
+        """Open a pull request; where one from this branch is open already, that one."""
+
+    def update(self, number: int, changes: Changes) -> Pull:
+        """Change a pull request in one request."""
+
+    def close(self) -> None:
+        """Close the connection."""

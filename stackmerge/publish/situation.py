@@ -1,0 +1,105 @@
+"""What publishing starts from: the rebuild, the record, the remote's branches and the pull requests. Only reads."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from stackmerge import accept
+from stackmerge.errors import StackmergeError, UsageError
+from stackmerge.forge.base import CLOSED, MERGED, Forge, Pull
+from stackmerge.journal import Run, stack_ref
+from stackmerge.publish import state
+from stackmerge.publish.state import Published
+from stackmerge.publish.targets import Target, targets
+from stackmerge.publish.texts import closed_by_us
+from stackmerge.remote import Remote
+from stackmerge.stack import Stack
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything that a plan is made from.
+
+    ``pulls`` are the open pull requests by branch, ``leaving`` those by branch whose steps have left the stack,
+    ``shut`` the branches whose pull requests a person closed; ``wanted`` refs include the trunk where it is behind.
+    """
+
+    run: Run
+    record: Published
+    targets: tuple[Target, ...]
+    wanted: Mapping[str, str]
+    there: Mapping[str, str]
+    earlier: Mapping[str, set[str]]
+    pulls: Mapping[str, Pull]
+    leaving: Mapping[str, Pull | None]
+    shut: Mapping[str, Pull]
+    trunk: str
+
+
+def read(stack: Stack, run: Run, remote: Remote, forge: Forge, tell: Callable[[str], None]) -> Situation:
+    """Look at the remote and at every pull request: one request for each."""
+    trunk = stack.manifest.publishing.trunk
+    record = state.read(stack.repository, stack.name)
+    aims = targets(run, trunk)
+    branches = run.branches()
+    if f"refs/heads/{trunk}" in branches:
+        raise UsageError(
+            f"{trunk} is a branch of the stack, so it cannot be the trunk", "see `publish.trunk`"
+        )
+    there = remote.refs(sorted({f"refs/heads/{trunk}", *branches, *record.branches, *record.pending}))
+    trunk_move = _trunk_move(stack, run, remote, trunk, there)
+    pulls: dict[str, Pull] = {}
+    shut: dict[str, Pull] = {}
+    for target in aims:
+        tell(f"reading the pull request of {target.step}")
+        found = _pull(forge, record, target.branch)
+        if found and found.state == CLOSED:
+            shut[target.branch] = found
+        elif found:
+            pulls[target.branch] = found
+    live = {target.branch for target in aims}
+    leaving = {b: forge.get(one.number) for b, one in record.pulls.items() if b not in live}
+    earlier = _earlier(stack) | {ref: {there[ref]} for ref in trunk_move}
+    return Situation(run, record, aims, branches | trunk_move, there, earlier, pulls, leaving, shut, trunk)
+
+
+def _pull(forge: Forge, record: Published, branch: str) -> Pull | None:
+    """The pull request of a branch: the one we know, unless it is merged or was closed by us; else an open one."""
+    known = record.pulls.get(branch)
+    found = forge.get(known.number) if known else None
+    if found and found.state != MERGED and not (found.state == CLOSED and closed_by_us(found)):
+        return found
+    return forge.find(branch)
+
+
+def _earlier(stack: Stack) -> dict[str, set[str]]:
+    """The commits that accepted rebuilds had on each branch."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for _, oid in accept.accepted_states(stack.repository, stack.name):
+        run = stack.journal.read(oid)
+        for ref, commit in run.branches().items() if run else ():
+            found[ref].add(commit)
+    return found
+
+
+def _trunk_move(
+    stack: Stack, run: Run, remote: Remote, trunk: str, there: Mapping[str, str]
+) -> dict[str, str]:
+    """The trunk fast-forwarded to the base where it is behind: else the lowest pull request shows upstream's commits.
+
+    Raises StackmergeError where the remote's trunk has gone another way.
+    """
+    ref, base, repository = f"refs/heads/{trunk}", run.plan.base, stack.repository
+    now = there.get(ref)
+    if now is None:
+        raise StackmergeError(f"the remote has no branch {trunk}", "name the trunk with `publish.trunk`")
+    if not repository.has(now):
+        remote.fetch([f"+{ref}:{stack_ref(stack.name, 'trunk')}"])
+    if repository.is_ancestor(base, now):
+        return {}
+    if repository.is_ancestor(now, base):
+        return {ref: base}
+    hint = f"the lowest pull request is based on it: bring {base[:12]} into it, or name another with `publish.trunk`"
+    raise StackmergeError(f"{trunk} on the remote is at {now[:12]} and does not contain the base", hint)
