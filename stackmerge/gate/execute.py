@@ -31,9 +31,12 @@ class Ended:
 
 
 def environment(allowed: Sequence[str] = (), extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The caller's environment without what looks like a secret, but for the names that a gate asks for."""
+    """The caller's environment without what looks like a secret, but for the names that a gate asks for.
+
+    The width is fixed: a log must not depend on the terminal that the rebuild was started from.
+    """
     kept = {k: v for k, v in os.environ.items() if k in allowed or not _SECRET.search(k)}
-    return {**kept, **(extra or {})}
+    return {**kept, "COLUMNS": "100", **(extra or {})}
 
 
 def execute(

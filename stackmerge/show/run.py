@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from stackmerge.gate.outcome import unproven_on_gpu
-from stackmerge.journal import Run, StepRecord
+from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.plan import Plan
 from stackmerge.rebuild import Outcome
 from stackmerge.screen import SHORT, clean, print_json, said, say, table
@@ -106,10 +106,11 @@ def status(stack: str, outcome: Outcome | None, json: bool) -> None:
 
 
 def steps_table(records: Sequence[StepRecord]) -> None:
-    rows = [
-        (str(i), r.name, r.outcome + (" (known)" if r.reused else ""), r.commit[:SHORT], _detail(r))
-        for i, r in enumerate(records, 1)
-    ]
+    rows = []
+    for number, record in enumerate(records, 1):
+        outcome = record.outcome + (" (known)" if record.reused else "")
+        commit = "" if record.outcome in LEFT_OUT else record.commit[:SHORT]
+        rows.append((str(number), record.name, outcome, commit, _detail(record)))
     if rows:
         table("", ("", "step", "outcome", "commit", ""), rows)
 
