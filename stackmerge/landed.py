@@ -52,12 +52,15 @@ class Landed:
         walk = self._repository.raw.walk(head)
         walk.hide(self._new)
         own = [str(c.id) for c in walk if len(c.parent_ids) <= 1]
-        if not own:
-            return ""
-        found = [
-            self._arrival(self._objects.parent_tree(c), self._objects.commit(c).tree, since) for c in own
-        ]
-        return f"cherry-picked as {found[0][:12]} and {len(found) - 1} more" if all(found) else ""
+        found: list[str] = []
+        for commit in own:
+            arrived = self._arrival(
+                self._objects.parent_tree(commit), self._objects.commit(commit).tree, since
+            )
+            if not arrived:
+                return ""
+            found.append(arrived)
+        return f"cherry-picked as {found[0][:12]} and {len(found) - 1} more" if found else ""
 
     def _arrival(self, before: str, after: str, since: str) -> str:
         """The newest base commit after ``since`` that makes the change between two trees and still stands."""

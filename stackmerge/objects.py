@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -147,7 +147,7 @@ class Objects:
 
     def _read_tree(self, oid: str) -> Mapping[bytes, Entry]:
         """The entries of a tree, by name, in git's order."""
-        return {name: Entry(int(mode, 8), raw.hex()) for mode, name, raw in self.raw_tree(oid)}
+        return _by_name(self.raw_tree(oid))
 
     def raw_tree(self, oid: str) -> list[tuple[bytes, bytes, bytes]]:
         """The entries of a tree as git stores them: octal mode, name, binary id. Many times faster than `tree`."""
@@ -224,11 +224,10 @@ class Objects:
     ) -> Iterator[tuple[bytes, tuple[Entry | None, Entry | None]]]:
         if old == new:
             return
-        before, after = self.tree(old), self.tree(new)
+        first, second = set(self.raw_tree(old)), set(self.raw_tree(new))
+        before, after = _by_name(first - second), _by_name(second - first)
         for name in before.keys() | after.keys():
             a, b = before.get(name), after.get(name)
-            if a == b:
-                continue
             a_tree = a.oid if a and a.mode == TREE_MODE else EMPTY_TREE
             b_tree = b.oid if b and b.mode == TREE_MODE else EMPTY_TREE
             yield from self._diff(a_tree, b_tree, prefix + name + b"/")
@@ -236,3 +235,7 @@ class Objects:
             b_leaf = b if b and b.mode != TREE_MODE else None
             if a_leaf != b_leaf:
                 yield prefix + name, (a_leaf, b_leaf)
+
+
+def _by_name(raw: Iterable[tuple[bytes, bytes, bytes]]) -> dict[bytes, Entry]:
+    return {name: Entry(int(mode, 8), oid.hex()) for mode, name, oid in raw}

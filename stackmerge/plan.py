@@ -56,9 +56,10 @@ def make(repository: Repository, manifest: Manifest, lock: Lock, onto: str | Non
     base = repository.commit_id(onto or lock.base or manifest.base, where)
     old_base = lock.base or repository.commit_id(manifest.base, f"{manifest.path.name}: base")
     landed = Landed(repository, old_base, base)
-    steps = tuple(
-        _plan_step(repository, step, lock.steps.get(step.name), base, landed) for step in manifest.steps
-    )
+    pins = [(step, lock.steps.get(step.name)) for step in manifest.steps]
+    if base != lock.base:
+        repository.learn_merge_bases((pinned_head(repository, *pinned) for pinned in pins), base)
+    steps = tuple(_plan_step(repository, step, pin, base, landed) for step, pin in pins)
     return Plan(manifest.stack, base, lock.base, lock.tip, steps)
 
 

@@ -146,10 +146,13 @@ def _upstream_in(repository: Repository, run: Run, other: str) -> str:
     base = run.plan.base
     if base == other:
         return base
-    for record in run.steps:
-        if record.kind == "merge" and record.outcome not in LEFT_OUT:
-            brought = repository.merge_base(record.head, other)
-            base = _joined(repository, base, brought) if brought else base
+    heads = [r.head for r in run.steps if r.kind == "merge" and r.outcome not in LEFT_OUT]
+    repository.learn_merge_bases(heads, other)
+    brought = [commit for head in heads if (commit := repository.merge_base(head, other))]
+    repository.learn_merge_bases(brought, base)
+    for commit in dict.fromkeys(brought):
+        if not repository.is_ancestor(commit, run.plan.base):
+            base = _joined(repository, base, commit)
     return base
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -47,6 +48,7 @@ class Repository:
         self.git = Git(self.common_dir)
         self.objects = Objects(self.raw)
         self.refs = Refs(self.raw, self.git)
+        self._forks: dict[tuple[str, str], str | None] = {}
 
     @property
     def top(self) -> Path:
@@ -100,11 +102,28 @@ class Repository:
         return oid in self.raw
 
     def is_ancestor(self, old: str, new: str) -> bool:
+        if (old, new) in self._forks:
+            return self._forks[old, new] == old
         return old == new or bool(self.raw.descendant_of(new, old))
 
     def merge_base(self, one: str, other: str) -> str | None:
+        if (one, other) in self._forks:
+            return self._forks[one, other]
         found = self.raw.merge_base(one, other)
         return str(found) if found else None
+
+    def learn_merge_bases(self, heads: Iterable[str], base: str) -> None:
+        """Find where each head forked from ``base``, all in one walk of git's; libgit2 takes 20 ms for each."""
+        wanted = {head for head in heads if (head, base) not in self._forks}
+        if not wanted:
+            return
+        asked = "".join(f"{line}\n" for line in (*sorted(wanted), f"^{base}"))
+        done = self.git.run("rev-list", "--topo-order", "--parents", "--stdin", stdin=asked.encode())
+        parents = {line[:40]: line[41:].split() for line in done.stdout.decode().splitlines()}
+        for head in wanted:
+            met = _first_outside(head, parents)
+            best = self.git.text("merge-base", head, base) if len(met) > 1 else next(iter(met), None)
+            self._forks[head, base] = best
 
     def keep_commit_graph(self) -> None:
         """Write a commit-graph where there is none: merges of a long history are eight times faster with one."""
@@ -120,3 +139,16 @@ class Repository:
         except GitFailed as error:
             hint = "set user.name and user.email with `git config`"
             raise StackmergeError("git does not know who you are", hint) from error
+
+
+def _first_outside(head: str, parents: Mapping[str, list[str]]) -> set[str]:
+    """The first commits on each way down from ``head`` that ``parents`` does not list."""
+    met, seen, left = set(), {head}, [head]
+    while left:
+        at = left.pop()
+        if at not in parents:
+            met.add(at)
+            continue
+        left += [parent for parent in parents[at] if parent not in seen]
+        seen.update(parents[at])
+    return met
