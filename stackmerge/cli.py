@@ -222,6 +222,19 @@ def status(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> 
 
 
 @app.command()
+def doctor(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> None:
+    """Look at git, the repository and this machine, and say what to do."""
+    from stackmerge.doctor import BAD, examine
+    from stackmerge.repository import Repository
+    from stackmerge.show import doctor as show
+
+    with Repository(repo) as repository:
+        checks = examine(repository, _manifest_path(repository.top, manifest))
+    show.examined(checks, json)
+    raise typer.Exit(Exit.ERROR if any(check.state == BAD for check in checks) else Exit.DONE)
+
+
+@app.command()
 def report(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = Path(
         "stackmerge-report.html"
