@@ -20,6 +20,7 @@ class HashConstants:
     packed       int64: n multipliers, then per head floor(2^64 / vocab), vocab, offset (three runs)
     multipliers, vocab_sizes, offsets   int64 views of `packed`
     narrow       every vocab and row fits the kernel's 32-bit arithmetic
+    launchers    the compiled kernels, by what they were compiled for
     """
 
     spec: HashSpec
@@ -29,6 +30,8 @@ class HashConstants:
     vocab_sizes: torch.Tensor
     offsets: torch.Tensor
     narrow: bool
+    num_heads: int
+    packed_ptr: int
     launchers: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -46,12 +49,14 @@ class HashConstants:
             multipliers=packed[:n],
             vocab_sizes=packed[n + h : n + 2 * h],
             offsets=packed[n + 2 * h :],
+            num_heads=h,
+            packed_ptr=packed.data_ptr(),
             narrow=max(spec.vocab_sizes) <= _NARROW_VOCAB and spec.num_rows <= _NARROW_ROWS,
         )
 
     def checked_out(self, out: torch.Tensor, input_ids: torch.Tensor) -> torch.Tensor:
         """`out` if it can take the rows of `input_ids`; else ValueError, before anything is written."""
-        want = (input_ids.shape[0], self.spec.num_heads)
+        want = (input_ids.shape[0], self.num_heads)
         if out.shape != want:
             raise ValueError(f"PLE hash: out has shape {tuple(out.shape)}; need {want}, [tokens, heads]")
         if out.dtype != torch.int64:

@@ -132,7 +132,7 @@ def ple_row_ids(
     _check_inputs(input_ids, ngram_context, cu_seqlens, constants)
     tokens = input_ids.shape[0]
     if out is None:
-        out = torch.empty((tokens, constants.spec.num_heads), dtype=torch.int64, device=input_ids.device)
+        out = constants.packed.new_empty((tokens, constants.num_heads))  # half the cost of torch.empty
     else:
         constants.checked_out(out, input_ids)
     if tokens:
@@ -150,17 +150,16 @@ def _launch(
     """The first launch of a kind compiles; later ones skip Triton's argument handling, most of its cost."""
     tokens, requests = ids.shape[0], context.shape[0]
     tile, warps = _tile(tokens)
-    cu_dtype = None if cu is None else cu.dtype
-    key = (tile, ids.dtype, context.dtype, cu_dtype, out.data_ptr() % 16)
+    out_ptr = out.data_ptr()
+    key = (tile, ids.dtype, context.dtype, None if cu is None else cu.dtype, out_ptr % 16)
     grid = -(-tokens // tile)
     ready = constants.launchers.get(key)
-    if ready is not None and torch.cuda.current_device() == constants.device.index:
-        kernel, meta = ready
+    if ready is not None and torch._C._cuda_getDevice() == constants.device.index:
+        run, kernel, meta = ready
         stream = torch._C._cuda_getCurrentRawStream(constants.device.index)
         cu_ptr = 0 if cu is None else cu.data_ptr()
-        pointers = ids.data_ptr(), context.data_ptr(), cu_ptr, constants.packed.data_ptr(), out.data_ptr()
-        launch = kernel.function, kernel.packed_metadata, None, None, None
-        kernel.run(grid, 1, 1, stream, *launch, *pointers, tokens, requests, *meta)
+        pointers = ids.data_ptr(), context.data_ptr(), cu_ptr, constants.packed_ptr, out_ptr
+        run(grid, 1, 1, stream, *kernel, None, None, None, *pointers, tokens, requests, *meta)
         return
     spec = constants.spec
     padded = triton.next_power_of_2(spec.num_heads)
@@ -175,9 +174,9 @@ def _launch(
     )
     arguments = (ids, context, ids if cu is None else cu, constants.packed, out, tokens, requests)
     with torch.cuda.device_of(ids):
-        kernel = _row_ids_kernel[(grid,)](*arguments, *meta, num_warps=warps)
-    if kernel is not None:  # Triton's interpreter compiles none
-        constants.launchers[key] = kernel, meta
+        compiled = _row_ids_kernel[(grid,)](*arguments, *meta, num_warps=warps)
+    if compiled is not None:  # Triton's interpreter compiles none
+        constants.launchers[key] = compiled.run, (compiled.function, compiled.packed_metadata), meta
 
 
 def _tile(tokens: int) -> tuple[int, int]:
