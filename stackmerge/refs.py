@@ -58,6 +58,13 @@ class Refs:
         except (pygit2.GitError, OSError, ValueError) as error:
             raise StackmergeError(f"cannot write {ref}: {error}", "is the disk full?") from error
 
+    def clear_locks(self, prefix: str) -> None:
+        """Remove the lock files that a killed command left below ``prefix``, which its caller alone may write."""
+        if not prefix.startswith(OWN):
+            raise ValueError(f"{prefix} is not below {OWN}")
+        for left in (self._git.git_dir / prefix).rglob("*.lock"):
+            left.unlink(missing_ok=True)
+
     def transaction(self, updates: Iterable[Update], message: str) -> None:
         """Move all refs or none. Raises StackmergeError when one of them is not at its old value."""
         commands = [b"start"]

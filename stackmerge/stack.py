@@ -46,6 +46,7 @@ class Stack:
             self.directory.mkdir(parents=True, exist_ok=True)
             held = FileLock(self.directory / "lock", timeout=0)
             with held:
+                self.repository.refs.clear_locks(f"refs/stackmerge/{self.name}/")
                 yield
         except Timeout as error:
             raise StackmergeError(
