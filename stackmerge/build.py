@@ -12,6 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from stackmerge.errors import StackmergeError
+from stackmerge.hazard import blocks
+from stackmerge.hazard.evaluate import Examined
+from stackmerge.hazarded import Hazards
 from stackmerge.journal import ConflictRecord, StepRecord
 from stackmerge.manifest import Policy
 from stackmerge.merge import Conflict, Merged
@@ -28,7 +31,12 @@ class Builder:
     """Builds the steps of one plan in order, each onto the commit below it."""
 
     def __init__(
-        self, repository: Repository, resolutions: Resolutions, policies: Sequence[Policy], base: str
+        self,
+        repository: Repository,
+        resolutions: Resolutions,
+        policies: Sequence[Policy],
+        base: str,
+        hazards: Hazards | None = None,
     ) -> None:
         self._repository = repository
         self._objects = repository.objects
@@ -38,6 +46,7 @@ class Builder:
             repository.git, repository.objects, repository.merger, resolutions, policies
         )
         self._base = base
+        self._hazards = hazards
         self._landed_heads: list[str] = []
         rules = "\n".join(f"{p.paths} {p.on} {p.take}" for p in policies)
         self._fixed_inputs = f"git {repository.git.version_text} policies {_digest(rules)}"
@@ -70,28 +79,55 @@ class Builder:
         fixups = [f"{f.id} {f.after and f.after.oid}" for f in self._resolutions.fixups(step.head, step.name)]
         landed = " ".join(self._landed_heads)
         identity = f"{step.pr} {step.title} {step.notes}"
-        return _digest("\n".join([self._fixed_inputs, *states, *fixups, landed, identity]))
+        rules = [self._hazards.inputs(step)] if self._hazards else []
+        return _digest("\n".join([self._fixed_inputs, *states, *fixups, landed, identity, *rules]))
 
     def _build(self, step: PlannedStep, below: str, by_hand: str) -> StepRecord:
         if step.landed:
             return self._record(step, below, below, self._tree(below), "landed", landed=step.landed)
         merged = self.merge(step, below)
-        replayed = self._replayer.replay(merged, head=step.head, step=step.name)
+        replayed = self._replayer.replay(merged, head=step.head, step=step.name, below=below)
         conflicts = _conflict_records(merged, replayed)
         if by_hand and (replayed.unresolved or replayed.tree != by_hand):
             replayed = Replayed(by_hand, (*replayed.used, *_by_hand(replayed.unresolved)))
             conflicts = tuple(replace(c, reason="") for c in conflicts)
         tree = replayed.tree
         if replayed.unresolved:
-            return self._record(step, below, below, tree, "conflict", conflicts, replayed.used)
+            record = self._record(step, below, below, tree, "conflict", conflicts, replayed.used)
+            return self._with_hazards(record, self.hazards(step, below, None))
         if tree == self._tree(below) and not self._was_empty(step):
             landed = "nothing is left of it on the base" if self._adds_nothing_to_base(step) else ""
             return self._record(
                 step, below, below, tree, "landed" if landed else "empty", conflicts, replayed.used, landed
             )
         self._refuse_invalid_paths(step, below, tree)
+        examined = self.hazards(step, below, tree, (c.path for c in conflicts))
+        if blocks(examined.findings):
+            record = self._record(step, below, below, tree, "hazard", conflicts, replayed.used)
+            return self._with_hazards(record, examined)
         commit = self._commit(step, below, tree, replayed.used)
-        return self._record(step, below, commit, tree, _outcome(replayed.used), conflicts, replayed.used)
+        record = self._record(step, below, commit, tree, _outcome(replayed.used), conflicts, replayed.used)
+        return self._with_hazards(record, examined)
+
+    # -- hazards
+
+    def hazards(
+        self, step: PlannedStep, below: str, tree: str | None, conflicts: Iterable[str] = ()
+    ) -> Examined:
+        """What the rules say of the step on ``below`` with ``tree`` as its result; of its sides where that is None."""
+        if self._hazards is None:
+            return Examined()
+        return self._hazards.examine(step, self._ours(step, below), tree, conflicts)
+
+    def edited(self, step: PlannedStep, below: str, tree: str) -> str:
+        """``tree`` after the edits that the rules which block it prescribe. Raises StackmergeError."""
+        return self._hazards.edited(step, self._ours(step, below), tree) if self._hazards else tree
+
+    def _ours(self, step: PlannedStep, below: str) -> str:
+        return self._with_landed(below) if step.kind == "merge" else below
+
+    def _with_hazards(self, record: StepRecord, examined: Examined) -> StepRecord:
+        return replace(record, hazards=examined.findings, rules=examined.matched, gates=examined.gates)
 
     def _refuse_invalid_paths(self, step: PlannedStep, below: str, tree: str) -> None:
         path = self._objects.invalid_path(self._tree(below), tree)
@@ -151,7 +187,7 @@ class Builder:
 
     def unresolved(self, step: PlannedStep, below: str) -> list[Conflict]:
         """What nothing resolves of the step on ``below``."""
-        replayed = self._replayer.replay(self.merge(step, below), head=step.head, step=step.name)
+        replayed = self._replayer.replay(self.merge(step, below), head=step.head, step=step.name, below=below)
         return [u.conflict for u in replayed.unresolved]
 
     def note_landed(self, done: Iterable[StepRecord]) -> None:

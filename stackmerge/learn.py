@@ -8,7 +8,7 @@ from dataclasses import replace
 from stackmerge import rerere
 from stackmerge.merge import Conflict, Merged
 from stackmerge.objects import COMMIT_MODE, TREE_MODE, Entry
-from stackmerge.replay import Replayer, settled_path
+from stackmerge.replay import Replayed, Replayer, settled_path
 from stackmerge.repository import Repository
 from stackmerge.resolution import Exact, Fixup, Provenance, Resolution, Resolutions
 
@@ -25,15 +25,28 @@ def learn(
     for conflict in merged.conflicts:
         _learn_conflict(repository, resolutions, merged, conflict, result, provenance)
     replayer = Replayer(repository.git, repository.objects, repository.merger, resolutions)
-    replayed = replayer.replay(merged, head=provenance.head, step="")
+    below = provenance.parents[0] if provenance.parents else ""
+    replayed = replayer.replay(merged, head=provenance.head, step="", below=below)
     left = {settled_path(u.conflict) for u in replayed.unresolved if u.conflict.kind != "fixup"}
-    for path, (made, wanted) in repository.objects.diff(replayed.tree, result).items():
+    changed = repository.objects.diff(replayed.tree, result)
+    left_alone = (
+        _asked_about(replayed) - changed.keys() - {f.path for f in resolutions.fixups(provenance.head, "")}
+    )
+    for path, (made, wanted) in changed.items():
         if path not in left:
             before_fixup = _without_fixup(resolutions, provenance.head, path, made)
             resolutions.add_fixup(
                 Fixup(path, provenance.head, before_fixup, wanted, replace(provenance, path=path))
             )
+    for path in left_alone:
+        there = repository.objects.lookup(result, path)
+        resolutions.add_fixup(Fixup(path, provenance.head, there, there, replace(provenance, path=path)))
     return resolutions.added[known:]
+
+
+def _asked_about(replayed: Replayed) -> set[str]:
+    """The paths where a fixup of another head was in question; that none was made is an answer too."""
+    return {u.conflict.path for u in replayed.unresolved if u.conflict.kind == "fixup"}
 
 
 def _without_fixup(resolutions: Resolutions, head: str, path: str, made: Entry | None) -> Entry | None:

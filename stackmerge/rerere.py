@@ -160,6 +160,15 @@ def parse(worktree_bytes: bytes, *, marker_size: int = 7, algorithm: str = "sha1
     return Conflict(digest.hexdigest(), b"".join(preimage), hunks) if hunks else None
 
 
+def hunk_ids(worktree_bytes: bytes, *, marker_size: int = 7, algorithm: str = "sha1") -> list[str]:
+    """The id that each conflict hunk of a file would have if it were the file's only one, in file order.
+
+    Raises MalformedConflict as `parse` does.
+    """
+    sides = [piece for piece in _pieces(worktree_bytes, marker_size) if isinstance(piece, tuple)]
+    return [hashlib.new(algorithm, b"%b\0%b\0" % pair, usedforsecurity=False).hexdigest() for pair in sides]
+
+
 def has_markers(data: bytes, *, marker_size: int = 7) -> bool:
     """Whether a conflict is left in the text: whole, half-edited, or in rerere's normalised form.
 

@@ -123,6 +123,7 @@ class Resolutions:
         self._tree = tree
         self._changed: dict[str, dict[bytes, Entry]] = {}
         self._by_step: dict[str, list[Fixup]] | None = None
+        self._by_merge: list[list[Fixup]] | None = None
         self.added: list[Resolution] = []
 
     def flush(self) -> str:
@@ -246,6 +247,15 @@ class Resolutions:
                     self._by_step.setdefault(fixup.provenance.step, []).append(fixup)
         return self._by_step
 
+    def fixups_by_merge(self) -> list[list[Fixup]]:
+        """Every fixup, those that one merge needed together."""
+        if self._by_merge is None:
+            groups: dict[tuple[str, ...], list[Fixup]] = {}
+            for fixup in self.all_fixups():
+                groups.setdefault((fixup.head, *fixup.provenance.parents), []).append(fixup)
+            self._by_merge = list(groups.values())
+        return self._by_merge
+
     def all_fixups(self) -> Iterator[Fixup]:
         for head in self._names("fixup"):
             yield from (
@@ -269,7 +279,7 @@ class Resolutions:
         folder = {name: entry for name, entry in stages.items() if entry}
         known = {**fixup.provenance.as_json(), "path": fixup.path}
         self._put(fixup_key(fixup.head, fixup.path), folder, known)
-        self._by_step = None
+        self._by_step = self._by_merge = None
         self.added.append(fixup)
 
     # -- the tree below
@@ -280,7 +290,7 @@ class Resolutions:
         if self._objects.lookup(self._tree, key) is None:
             return False
         self._tree = self._objects.edit(self._tree, {key: None})
-        self._by_step = None
+        self._by_step = self._by_merge = None
         return True
 
     def _folder(self, key: str) -> dict[bytes, Entry]:

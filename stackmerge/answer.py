@@ -1,0 +1,47 @@
+"""What became of the conflicts of a merge: what was applied, and what stays and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from stackmerge.merge import Conflict
+from stackmerge.resolution import Provenance, Text
+
+# merge-ort moves a file that is in the way of a directory to "<path>~<commit>".
+_MOVED = re.compile(r"~[0-9a-f]{40}(_\d+)?$")
+
+
+@dataclass(frozen=True)
+class Used:
+    """One resolution that was applied. ``kind``: text, exact, fixup or policy."""
+
+    path: str
+    kind: str
+    id: str
+    key: str = ""
+    state: str = ""
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    """A conflict that stays, why nothing replayed, and the text answers that a person may still want."""
+
+    conflict: Conflict
+    reason: str
+    offers: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What became of a merge: its tree, what was applied and what is left."""
+
+    tree: str
+    used: tuple[Used, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
+
+
+def settled_path(conflict: Conflict) -> str:
+    """The path a conflict is about, without the suffix of a file that git moved out of a directory's way."""
+    return _MOVED.sub("", conflict.path)
