@@ -15,14 +15,16 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from stackmerge.errors import StackmergeError
 from stackmerge.objects import EMPTY_TREE, TREE_MODE, Entry, Objects
 
 REF = "refs/stackmerge/rerere"
 _FILE = 0o100644
+T = TypeVar("T")
 _POSTIMAGE = re.compile(rb"postimage(?:\.(\d+))?")
 
 
@@ -46,9 +48,14 @@ class Provenance:
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Provenance:
+        """Read a record. Raises TypeError where it is none."""
         known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
         known["parents"] = tuple(known.get("parents", ()))  # type: ignore[arg-type]
-        return cls(**known)  # type: ignore[arg-type]
+        made = cls(**known)  # type: ignore[arg-type]
+        texts = [*made.parents, *(value for key, value in vars(made).items() if key not in ("parents", "when"))]
+        if not isinstance(made.when, int) or not all(isinstance(text, str) for text in texts):
+            raise TypeError("not a provenance record")
+        return made
 
 
 @dataclass(frozen=True)
@@ -160,15 +167,20 @@ class Resolutions:
     def text(self, conflict_id: str) -> list[Text]:
         """Every complete variant recorded for a rerere id, in git's order."""
         folder = self._folder(f"rr-cache/{conflict_id}")
-        known = self._provenance(folder)
         variants = sorted(int(m[1] or 0) for name in folder if (m := _POSTIMAGE.fullmatch(name)))
+        known = self._read(
+            folder,
+            lambda found: {
+                k: tuple(Provenance.from_json(p) for p in _list(found.get(str(k)))) for k in variants
+            },
+        )
         return [
             Text(
                 conflict_id,
                 k,
                 folder[b"preimage" + _suffix(k).encode()].oid,
                 folder[b"postimage" + _suffix(k).encode()].oid,
-                tuple(Provenance.from_json(p) for p in _list(known.get(str(k)))),
+                known[k],
             )
             for k in variants
             if b"preimage" + _suffix(k).encode() in folder
@@ -206,10 +218,13 @@ class Resolutions:
 
     def _read_exact(self, key: str) -> Exact:
         folder = self._folder(key)
-        known = self._provenance(folder)
         base, ours, theirs, answer = (folder.get(name) for name in (b"base", b"ours", b"theirs", b"answer"))
-        provenance = Provenance.from_json(known)
-        return Exact(str(known["path"]), str(known["kind"]), base, ours, theirs, answer, provenance)
+        return self._read(
+            folder,
+            lambda found: Exact(
+                found["path"], str(found["kind"]), base, ours, theirs, answer, Provenance.from_json(found)
+            ),
+        )
 
     def add_exact(self, exact: Exact) -> None:
         """Record an answer unless the newest one to the same conflict already says so."""
@@ -268,9 +283,9 @@ class Resolutions:
 
     def _read_fixup(self, key: str, head: str) -> Fixup:
         folder = self._folder(key)
-        known = self._provenance(folder)
-        return Fixup(
-            str(known["path"]), head, folder.get(b"before"), folder.get(b"after"), Provenance.from_json(known)
+        before, after = folder.get(b"before"), folder.get(b"after")
+        return self._read(
+            folder, lambda found: Fixup(found["path"], head, before, after, Provenance.from_json(found))
         )
 
     def add_fixup(self, fixup: Fixup) -> None:
@@ -311,14 +326,15 @@ class Resolutions:
         self._changed[key] = folder
 
     def _provenance(self, folder: Mapping[bytes, Entry]) -> dict[str, object]:
+        return self._read(folder, dict)
+
+    def _read(self, folder: Mapping[bytes, Entry], parse: Callable[[dict[str, Any]], T]) -> T:
+        """What ``parse`` makes of a folder's provenance. Raises StackmergeError where that is damaged."""
         entry = folder.get(b"provenance")
-        if entry is None:
-            return {}
         try:
-            found = json.loads(self._objects.blob(entry.oid))
-        except ValueError as error:
+            return parse(json.loads(self._objects.blob(entry.oid)) if entry else {})
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StackmergeError(
-                f"a provenance record in {REF} is damaged ({entry.oid})",
+                f"a provenance record in {REF} is damaged ({entry.oid if entry else 'missing'})",
                 "go back: `git reflog show` and `update-ref`",
             ) from error
-        return dict(found)
