@@ -25,8 +25,8 @@ from common import table
 from stackmerge.hazard import Rules, Sides, load
 from stackmerge.hazard.evaluate import check, relevant
 from stackmerge.hazard.finding import NOT_CHECKED, Finding
+from stackmerge.hazarded import base_tree
 from stackmerge.merge import Merged
-from stackmerge.objects import EMPTY_TREE
 from stackmerge.repository import Repository
 
 
@@ -84,9 +84,7 @@ def ask(repository: Repository, rules: Rules, ours: str, theirs: str, merged: st
     trees = [objects.commit(side).tree for side in (ours, theirs)]
     if not relevant(objects, trees[0], trees[1], merged, rules):
         return ()
-    base = repository.merge_base(ours, theirs)
-    base_tree = objects.commit(base).tree if base else EMPTY_TREE
-    return check(objects, Sides(base_tree, *trees, merged), rules, step="")
+    return check(objects, Sides(base_tree(repository, ours, theirs), *trees, merged), rules, step="")
 
 
 def clean_merges(

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from stackmerge import cli_publish, screen
+from stackmerge import cli_publish, hazard_cli, screen
 from stackmerge.errors import Exit, StackmergeError, UsageError
-from stackmerge.options import HERE, MANIFEST, File, Json, Onto, Repo
+from stackmerge.options import HERE, MANIFEST, ApplyEdits, File, Json, Onto, Repo
 from stackmerge.rerere_cli import app as rerere_app
 
 app = typer.Typer(
@@ -125,6 +125,7 @@ def rebuild(
     require_gpu: Annotated[
         bool, typer.Option("--require-gpu", help="Fail where a gate that asks for a GPU ran on none.")
     ] = False,
+    apply_hazard_edits: ApplyEdits = False,
     repo: Repo = HERE,
     manifest: File = MANIFEST,
     json: Json = False,
@@ -136,7 +137,7 @@ def rebuild(
 
     stack = _open(repo, manifest)
     with stack.repository, screen.Progress("rebuilding") as progress:
-        options = Options(first, keep_going, fresh, gates, require_gpu)
+        options = Options(first, keep_going, fresh, gates, require_gpu, apply_hazard_edits)
         outcome = run(stack, onto, options, progress.step, progress.line)
     show.rebuilt(outcome, json)
     raise typer.Exit(outcome.exit_code)
@@ -148,6 +149,7 @@ def continue_(
         str,
         typer.Option("--accept-failure", metavar="REASON", help="Go on in spite of the gate that failed."),
     ] = "",
+    apply_hazard_edits: ApplyEdits = False,
     repo: Repo = HERE,
     manifest: File = MANIFEST,
     json: Json = False,
@@ -158,7 +160,7 @@ def continue_(
 
     stack = _open(repo, manifest)
     with stack.repository, screen.Progress("rebuilding") as progress:
-        outcome = resume(stack, progress.step, progress.line, accept_failure)
+        outcome = resume(stack, progress.step, progress.line, accept_failure, apply_hazard_edits)
     show.rebuilt(outcome, json)
     raise typer.Exit(outcome.exit_code)
 
@@ -378,6 +380,7 @@ def _until_it_fails(command: Callable[..., None], **options: object) -> None:
 
 
 cli_publish.add_to(app, _open)
+hazard_cli.add_to(app, _open)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from stackmerge.errors import UsageError
 from stackmerge.gate.gating import Gating, Subject, first_bad
 from stackmerge.gate.outcome import GateResult
 from stackmerge.gate.spec import Gate
-from stackmerge.journal import LEFT_OUT, Run
+from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.stack import Stack
 
 ORDERS = ("step", "tip", "off")
@@ -27,10 +27,18 @@ def subjects(stack: Stack, run: Run) -> list[Subject]:
     """The steps of a run that can be gated: those that are in it."""
     objects = stack.repository.objects
     return [
-        Subject(record.name, record.commit, record.tree, objects.commit(record.below).tree)
+        Subject(
+            record.name, record.commit, record.tree, objects.commit(record.below).tree, _wanted(stack, record)
+        )
         for record in run.steps
         if record.outcome not in LEFT_OUT
     ]
+
+
+def _wanted(stack: Stack, record: StepRecord) -> tuple[str, ...]:
+    """The gates that hazards ask for: by what the rules say, and by what the gates' own `on: hazards` says."""
+    by_rule = (gate.name for gate in stack.manifest.gates if set(gate.on.hazards) & set(record.rules))
+    return tuple(dict.fromkeys([*record.gates, *by_rule]))
 
 
 def gate_run(

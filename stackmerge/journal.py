@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from stackmerge.errors import StackmergeError
 from stackmerge.gate.outcome import GateResult
+from stackmerge.hazard import Finding
 from stackmerge.objects import Commit, Objects, Person
 from stackmerge.plan import Plan, PlannedStep
 from stackmerge.refs import Refs
@@ -23,7 +24,8 @@ from stackmerge.serving.record import Bench
 
 _WRITER = "stackmerge <stackmerge@localhost>"
 DONE = ("clean", "replayed", "fixup", "by hand", "landed", "empty")
-LEFT_OUT = ("landed", "empty", "skipped", "conflict")
+STOPPED = ("conflict", "hazard")
+LEFT_OUT = ("landed", "empty", "skipped", *STOPPED)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,9 @@ class ConflictRecord:
 class StepRecord:
     """What became of one step. ``commit`` is the commit below it when the step is left out.
 
-    ``inputs`` are what the result depends on besides ``below`` and ``head``: resolutions, policies, git.
+    ``inputs`` are what the result depends on besides ``below`` and ``head``: resolutions, policies, rules, git.
+    ``hazards`` are what the hazard rules found; ``rules`` those that the step concerns, found or not, and ``gates``
+    what they ask to be gated by. A step that a hazard blocks has the outcome `hazard`.
     """
 
     name: str
@@ -56,6 +60,9 @@ class StepRecord:
     inputs: str = ""
     elapsed_s: float = 0.0
     reused: bool = False
+    hazards: tuple[Finding, ...] = ()
+    rules: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
 
     @property
     def unresolved(self) -> tuple[ConflictRecord, ...]:
@@ -65,6 +72,8 @@ class StepRecord:
     def from_json(cls, found: Mapping[str, object]) -> StepRecord:
         known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
         known["conflicts"] = tuple(ConflictRecord(**c) for c in known.get("conflicts", ()))  # type: ignore[attr-defined]
+        known["hazards"] = tuple(Finding.from_json(f) for f in known.get("hazards", ()))  # type: ignore[attr-defined]
+        known |= {key: tuple(known.get(key, ())) for key in ("rules", "gates")}  # type: ignore[arg-type]
         known["resolutions"] = tuple(_used(u) for u in known.get("resolutions", ()))  # type: ignore[attr-defined]
         return cls(**known)  # type: ignore[arg-type]
 
@@ -78,7 +87,8 @@ def _used(found: Mapping[str, object]) -> Used:
 class Run:
     """One rebuild as the journal tells it.
 
-    ``status``: running, complete, conflict, proof, gate or error; ``state``: candidate, accepting, accepted, aborted.
+    ``status``: running, complete, conflict, hazard, proof, gate or error;
+    ``state``: candidate, accepting, accepted, aborted.
     """
 
     plan: Plan
@@ -221,6 +231,7 @@ def _slim(record: StepRecord) -> dict[str, object]:
     """A record as JSON, without what is empty."""
     found = {key: value for key, value in vars(record).items() if value not in ((), "", False)}
     found["conflicts"] = [vars(conflict) for conflict in record.conflicts]
+    found["hazards"] = [asdict(finding) for finding in record.hazards]
     found["resolutions"] = [
         {**vars(used), "provenance": used.provenance.as_json()} for used in record.resolutions
     ]
@@ -256,7 +267,7 @@ def _replay_events(events: Iterator[dict[str, object]]) -> Run:
             }
         elif event["event"] == "resume":
             known |= {"status": "running", "detail": {}}
-            while steps and steps[-1].outcome == "conflict":
+            while steps and steps[-1].outcome in STOPPED:
                 steps.pop()
         elif event["event"] == "state":
             known |= {"state": event["state"], "detail": event["detail"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stackmerge import document, globs, publishing
@@ -11,6 +11,7 @@ from stackmerge.document import Node
 from stackmerge.errors import UsageError
 from stackmerge.gate import spec
 from stackmerge.gate.spec import Gate
+from stackmerge.hazard import Allow, allow
 from stackmerge.publishing import Publishing
 from stackmerge.refs import checked_name
 
@@ -20,7 +21,7 @@ CONFLICT_KINDS = (
     "symlink", "submodule", "file/directory", "distinct modes",
 )  # fmt: skip
 _RESERVED = ("rerere", "remote-rerere")  # refs/stackmerge/<name> of our own
-_STEP_KEYS = ("merge", "pick", "name", "pr", "title", "notes", "branch")
+_STEP_KEYS = ("merge", "pick", "name", "pr", "title", "notes", "branch", "allow")
 _KEYS = (
     "stack", "upstream", "base", "branch_prefix", "steps", "policies", "gates", "publish", "how_to_test", "templates",
 )  # fmt: skip
@@ -50,6 +51,7 @@ class Step:
     title: str = ""
     notes: str = ""
     where: str = ""
+    allow: tuple[Allow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,9 @@ def load(path: Path) -> Manifest:
     if not isinstance(keys["steps"].value, list):
         raise keys["steps"].error("must be a list of steps")
     prefix = keys["branch_prefix"].line_of_text() if "branch_prefix" in keys else ""
-    steps = tuple(_step(node, i, prefix) for i, node in enumerate(keys["steps"].value, 1))
+    steps = _with_comments(
+        path, tuple(_step(node, i, prefix) for i, node in enumerate(keys["steps"].value, 1))
+    )
     _refuse_twins(steps, keys["steps"], stack)
     return Manifest(
         path=path,
@@ -127,7 +131,15 @@ def _step(node: Node, number: int, prefix: str) -> Step:
         title=keys["title"].line_of_text() if "title" in keys else "",
         notes=keys["notes"].text() if "notes" in keys else "",
         where=f"{node.file}:{node.line}",
+        allow=keys["allow"].list(allow.read) if "allow" in keys else (),
     )
+
+
+def _with_comments(path: Path, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps with what comments among their lines allow."""
+    starts = [(step.name, int(step.where.rpartition(":")[2])) for step in steps]
+    said = allow.in_comments(path, starts)
+    return tuple(replace(step, allow=(*step.allow, *said.get(step.name, ()))) for step in steps)
 
 
 def _refuse_twins(steps: tuple[Step, ...], node: Node, stack: str) -> None:

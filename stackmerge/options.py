@@ -11,5 +11,11 @@ File = Annotated[
     str, typer.Option("--manifest", metavar="FILE", help="The manifest, in the top of the repository.")
 ]
 Onto = Annotated[str | None, typer.Option("--onto", metavar="REV", help="The new base.")]
+ApplyEdits = Annotated[
+    bool,
+    typer.Option(
+        "--apply-hazard-edits", help="Where a hazard blocks, make the edits that its rule prescribes."
+    ),
+]
 HERE = Path()
 MANIFEST = "stackmerge.yaml"

@@ -15,10 +15,14 @@ from stackmerge.accept import NotAccepted
 from stackmerge.build import Builder
 from stackmerge.errors import Exit, StackmergeError, UsageError
 from stackmerge.gate.outcome import GateResult, unproven_on_gpu
-from stackmerge.journal import DONE, ConflictRecord, Run, StepRecord, stack_ref
+from stackmerge.hazard import blocks
+from stackmerge.hazard import load as load_rules
+from stackmerge.hazard.evaluate import Examined
+from stackmerge.hazarded import Hazards
+from stackmerge.journal import DONE, STOPPED, ConflictRecord, Run, StepRecord, stack_ref
 from stackmerge.learn import learn
 from stackmerge.plan import Plan, PlannedStep
-from stackmerge.resolution import Provenance
+from stackmerge.resolution import Provenance, Resolutions
 from stackmerge.stack import Stack
 from stackmerge.worktree import ConflictTree
 
@@ -28,6 +32,7 @@ class Options:
     """How to rebuild. ``first`` is the step to begin with; those before it are taken as they are.
 
     ``gates`` is the order of gating: step, tip or off; ``require_gpu``: a gate that asks for a GPU must pass on one.
+    ``apply_hazard_edits``: make the edits that a rule prescribes where it blocks, and go on.
     """
 
     first: str = ""
@@ -35,6 +40,7 @@ class Options:
     fresh: bool = False
     gates: str = "step"
     require_gpu: bool = False
+    apply_hazard_edits: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,13 @@ class Outcome:
 
     @property
     def exit_code(self) -> Exit:
-        by_status = {"complete": Exit.DONE, "conflict": Exit.CONFLICT, "gate": Exit.GATE, "proof": Exit.PROOF}
+        by_status = {
+            "complete": Exit.DONE,
+            "conflict": Exit.CONFLICT,
+            "hazard": Exit.HAZARD,
+            "gate": Exit.GATE,
+            "proof": Exit.PROOF,
+        }
         return by_status.get(self.run.status, Exit.ERROR)
 
 
@@ -79,11 +91,15 @@ def rebuild(
 
 
 def resume(
-    stack: Stack, watch: Watch = lambda *_: None, tell: Tell = _silent, accept_failure: str = ""
+    stack: Stack,
+    watch: Watch = lambda *_: None,
+    tell: Tell = _silent,
+    accept_failure: str = "",
+    apply_hazard_edits: bool = False,
 ) -> Outcome:
     """Go on with a rebuild that stopped or was killed; records what a person resolved meanwhile.
 
-    ``accept_failure`` is a reason to go on in spite of the gate that failed.
+    ``accept_failure`` is a reason to go on in spite of the gate that failed; ``apply_hazard_edits`` as in `Options`.
     """
     with stack.exclusive():
         run = stack.last_run()
@@ -94,10 +110,11 @@ def resume(
         if run.status == "complete":
             return _finish(stack, run)
         options = Options(**run.options)  # type: ignore[arg-type]
+        options = replace(options, apply_hazard_edits=options.apply_hazard_edits or apply_hazard_edits)
         going = _Rebuild(stack, run.plan, options, _known_results(stack), watch, tell)
         if accept_failure:
             _accept_failure(stack, run, accept_failure)
-        if run.status == "conflict" and not options.keep_going:
+        if run.status in STOPPED and not options.keep_going:
             return going.take_resolution(run)
         stack.journal.resume()
         return going.run(_done(run))
@@ -120,13 +137,54 @@ def abort(stack: Stack) -> None:
 def predict(stack: Stack, onto: str | None) -> tuple[Plan, list[StepRecord]]:
     """What a rebuild would do, writing nothing but objects; conflicts are skipped as --keep-going does."""
     made = plan.make(stack.repository, stack.manifest, stack.lock, onto)
-    builder = Builder(stack.repository, stack.repository.resolutions(), stack.manifest.policies, made.base)
+    builder = _builder(stack, made, stack.repository.resolutions())
     known = _known_results(stack)
     below, records = made.base, []
     for step in made.steps:
         records.append(builder.build(step, below, known[step.name]))
         below = records[-1].commit
     return made, records
+
+
+def _builder(stack: Stack, made: Plan, resolutions: Resolutions) -> Builder:
+    return Builder(stack.repository, resolutions, stack.manifest.policies, made.base, hazards_of(stack))
+
+
+def hazards_of(stack: Stack) -> Hazards:
+    """The rules that apply to a stack: the shipped ones, and those in the ``hazards`` folder of its repository."""
+    allow = {step.name: step.allow for step in stack.manifest.steps}
+    return Hazards(stack.repository, load_rules([stack.manifest.path.parent / "hazards"]), allow)
+
+
+def check_hazards(stack: Stack, name: str = "") -> list[StepRecord]:
+    """What the rules of today say of the steps of the last rebuild; of the plan's before the first.
+
+    ``name`` is one step, empty for all. Raises UsageError where there is no such step.
+    """
+    run = stack.last_run()
+    made, records = (run.plan, list(run.steps)) if run else predict(stack, None)
+    chosen = [record for record in records if name in ("", record.name)]
+    if name and not chosen:
+        raise UsageError(f"there is no step {name!r} in the last rebuild", "see `stackmerge status`")
+    builder = _builder(stack, made, stack.repository.resolutions())
+    planned = {step.name: step for step in made.steps}
+    checked = []
+    for record in records:
+        if record in chosen and record.outcome not in ("landed", "empty"):
+            tree = None if record.outcome == "conflict" else record.tree
+            paths = [conflict.path for conflict in record.conflicts]
+            examined = builder.hazards(planned[record.name], record.below, tree, paths)
+            checked.append(
+                replace(
+                    record,
+                    hazards=examined.findings,
+                    rules=examined.matched,
+                    gates=examined.gates,
+                    reused=False,
+                )
+            )
+        builder.note_landed([record])
+    return checked
 
 
 def _pinned(stack: Stack, step: PlannedStep) -> bool:
@@ -162,7 +220,7 @@ def _done(run: Run) -> tuple[StepRecord, ...]:
     """The steps of a stopped run up to the one that it stopped at."""
     done = []
     for record in run.steps:
-        if record.outcome == "conflict" and not run.options.get("keep_going"):
+        if record.outcome in STOPPED and not run.options.get("keep_going"):
             break
         done.append(record)
     return tuple(done)
@@ -188,7 +246,7 @@ class _Rebuild:
         self._watch = watch
         self._tell = tell
         self._resolutions = stack.repository.resolutions()
-        self._builder = Builder(stack.repository, self._resolutions, stack.manifest.policies, made.base)
+        self._builder = _builder(stack, made, self._resolutions)
         self._started = time.perf_counter()
 
     def run(self, done: Sequence[StepRecord], by_hand: str = "") -> Outcome:
@@ -203,10 +261,11 @@ class _Rebuild:
             records.append(record)
             self._stack.journal.step(record)
             self._watch(step, record)
-            if record.outcome == "conflict" and not self._options.keep_going:
+            if record.outcome in STOPPED and not self._options.keep_going:
                 return self._stop(step, record)
-        if any(record.outcome == "conflict" for record in records):
-            return self._end("conflict")
+        stopped = [record.outcome for record in records if record.outcome in STOPPED]
+        if stopped:
+            return self._end("conflict" if "conflict" in stopped else "hazard")
         return self._prove()
 
     def check_first(self) -> None:
@@ -224,6 +283,8 @@ class _Rebuild:
         self._watch(step, None)
         known = [] if self._options.fresh and not must_reuse else self._known[step.name]
         record = self._builder.build(step, below, known, by_hand)
+        if record.outcome == "hazard" and self._options.apply_hazard_edits:
+            record = self._rebuilt_with_edits(step, record)
         if must_reuse and not record.reused:
             raise UsageError(
                 f"--from {self._options.first}: step {step.name!r} below it has no result on this base",
@@ -243,10 +304,25 @@ class _Rebuild:
         return replace(conflict, where=self._builder.where_it_conflicts(step, conflict.path, records))
 
     def _stop(self, step: PlannedStep, record: StepRecord) -> Outcome:
-        """Lay out the conflict for a person."""
+        """Lay out the conflict, or what a hazard blocks, for a person."""
         tree = ConflictTree(self._repository, self._stack.name)
-        tree.check_out(step, record.below, record.tree, self._builder.unresolved(step, record.below))
-        return replace(self._end("conflict"), worktree=str(tree.path))
+        conflicts = self._builder.unresolved(step, record.below) if record.outcome == "conflict" else []
+        tree.check_out(step, record.below, record.tree, conflicts)
+        return replace(self._end(record.outcome), worktree=str(tree.path))
+
+    def _rebuilt_with_edits(self, step: PlannedStep, record: StepRecord) -> StepRecord:
+        """A blocked step once more, with the prescribed edits made and recorded as the answer."""
+        result = self._builder.edited(step, record.below, record.tree)
+        self._forget_wrong(record, result)
+        self._record_resolution(step, record.below, result, "hazard")
+        return self._builder.build(step, record.below, (), by_hand=result)
+
+    def _forget_wrong(self, record: StepRecord, result: str) -> None:
+        """Forget the recorded answers that made the blocked result: two answers that disagree replay neither."""
+        different = self._repository.objects.diff(record.tree, result)
+        for used in record.resolutions:
+            if used.kind == "text" and used.path in different:
+                self._resolutions.forget(used.key)
 
     def take_resolution(self, run: Run) -> Outcome:
         """Take what a person made of the conflict, record it, and go on."""
@@ -259,16 +335,42 @@ class _Rebuild:
             self._stack.journal.resume()
             return self.run(done)
         result = tree.result(stopped.below, self._repository.objects.commit(step.head).tree)
-        self._record_resolution(step, stopped.below, result)
+        source = "hand"
+        examined = self._builder.hazards(step, stopped.below, result, (c.path for c in stopped.conflicts))
+        if blocks(examined.findings) and self._options.apply_hazard_edits:
+            result, source = self._builder.edited(step, stopped.below, result), "hazard"
+        elif blocks(examined.findings):
+            return self._still_blocked(stopped, result, examined, tree)
+        if stopped.outcome == "hazard":
+            self._forget_wrong(stopped, result)
+        self._record_resolution(step, stopped.below, result, source)
         self._stack.journal.resume()
         outcome = self.run(done, by_hand=result)
-        if outcome.run.status != "conflict":
+        if outcome.run.status not in STOPPED:
             tree.remove()
         return outcome
 
-    def _record_resolution(self, step: PlannedStep, below: str, result: str) -> None:
+    def _still_blocked(
+        self, stopped: StepRecord, result: str, examined: Examined, tree: ConflictTree
+    ) -> Outcome:
+        """What a person made is blocked: it is not recorded, and stays where they can go on with it."""
+        self._stack.journal.resume()
+        self._stack.journal.step(
+            replace(
+                stopped,
+                tree=result,
+                outcome="hazard",
+                conflicts=tuple(replace(c, reason="") for c in stopped.conflicts),
+                hazards=examined.findings,
+                rules=examined.matched,
+                gates=examined.gates,
+            )
+        )
+        return replace(self._end("hazard"), worktree=str(tree.path))
+
+    def _record_resolution(self, step: PlannedStep, below: str, result: str, source: str) -> None:
         provenance = Provenance(
-            source="hand",
+            source=source,
             step=step.name,
             head=step.head,
             parents=(below, step.head),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from stackmerge import globs
+from stackmerge.errors import UsageError
 from stackmerge.hazard import languages
 from stackmerge.hazard.clash import Judge, Verdict
 from stackmerge.hazard.facts import Joined
@@ -20,22 +22,51 @@ from stackmerge.objects import Entry, Objects
 _MANY = 20
 
 
+@dataclass(frozen=True)
+class Examined:
+    """What the rules say of a step. ``matched`` are the rules that it concerns, and ``gates`` those they ask for.
+
+    A rule that matches and stays silent, since the merge is right, asks for its gates all the same.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    matched: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+
+
 def check(
     objects: Objects, sides: Sides, rules: Rules, *, step: str, allow: Sequence[Allow] = ()
 ) -> tuple[Finding, ...]:
     """Every finding of the rules in one step, what blocks first.
 
     With ``sides.merged`` None the sides alone are asked, and nothing blocks: nobody has resolved it yet.
-    Raises UsageError where a rule file is malformed, or where ``allow`` names a rule that does not exist.
+    Raises UsageError where a rule file is malformed, or where ``allow`` names a rule that does not exist; the
+    message names the ``step``.
     """
+    return examine(objects, sides, rules, step=step, allow=allow).findings
+
+
+def examine(
+    objects: Objects, sides: Sides, rules: Rules, *, step: str, allow: Sequence[Allow] = ()
+) -> Examined:
+    """As `check`, with the rules that the step concerns and their gates."""
     for one in allow:
-        rules.get(one.rule)
+        if one.rule not in {rule.id for rule in rules}:
+            raise UsageError(
+                f"{step}: `allow` names {one.rule!r}, which is no rule", "see `stackmerge hazards list`"
+            )
     view = View(objects, sides)
     verdicts = [verdict for rule in rules if rule.clash for verdict in _verdicts(rule, view)]
     found = [f for verdict in verdicts for f in _findings_or_reason(verdict, view)]
     found += _generic(rules, view, _deliberate(verdicts))
-    del step
-    return tuple(sorted((allowed(f, allow) for f in found), key=order))
+    found = sorted((allowed(f, allow) for f in found), key=order)
+    concerned = [v.rule for v in verdicts if isinstance(v, Verdict) and v.matched]
+    concerned += [rules.get(f.rule) for f in found if f.disposition != NOT_CHECKED]
+    return Examined(
+        tuple(found),
+        tuple(sorted({rule.id for rule in concerned})),
+        tuple(sorted({gate for rule in concerned for gate in rule.prescribe.gates})),
+    )
 
 
 def relevant(

@@ -12,6 +12,7 @@ from stackmerge.plan import Plan
 from stackmerge.rebuild import Outcome
 from stackmerge.screen import SHORT, clean, print_json, said, say, table
 from stackmerge.show.gates import gate_lines, gate_stop
+from stackmerge.show.hazards import hazard_lines, hazard_stop
 from stackmerge.show.proof import proof_lines
 
 
@@ -30,6 +31,7 @@ def step_json(record: StepRecord) -> dict[str, object]:
             {"path": u.path, "kind": u.kind, "id": u.id, "provenance": u.provenance.as_json()}
             for u in record.resolutions
         ],
+        "hazards": [asdict(finding) for finding in record.hazards],
         "elapsed_s": record.elapsed_s,
     }
 
@@ -66,11 +68,14 @@ def rebuilt(outcome: Outcome, json: bool) -> None:
     steps_table(run.steps)
     for record in run.steps:
         _conflicts(record)
+    hazard_lines(run.steps)
     if run.status == "conflict" and outcome.worktree:
         say(f"stopped at {clean(run.steps[-1].name)}: resolve the conflict in {outcome.worktree},")
         say("`git add` the files there, then run `stackmerge continue` (or `stackmerge abort`)")
     elif run.status == "conflict":
         say("steps with conflicts were left out; rebuild without --keep-going to resolve them one by one")
+    if run.status == "hazard":
+        hazard_stop(run.steps[-1].name, outcome.worktree)
     if run.proof:
         proof_lines(run.proof)
     gate_lines(run.gates)
@@ -95,6 +100,7 @@ def planned(plan: Plan, records: Sequence[StepRecord], json: bool) -> None:
     steps_table(records)
     for record in records:
         _conflicts(record)
+    hazard_lines(records)
 
 
 def status(stack: str, outcome: Outcome | None, json: bool) -> None:

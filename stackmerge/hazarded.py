@@ -1,0 +1,103 @@
+"""The hazard rules of a rebuild: which trees a step has, what the rules say of it, and the edits they prescribe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from stackmerge.errors import StackmergeError
+from stackmerge.hazard import Allow, Rules, Sides, blocks
+from stackmerge.hazard.evaluate import Examined, examine, relevant
+from stackmerge.objects import EMPTY_TREE
+from stackmerge.plan import PlannedStep
+from stackmerge.repository import Repository
+
+_ROUNDS = 5
+
+
+class Hazards:
+    """Asks the rules about the steps of one stack. ``allow`` says by step which of them a person has answered."""
+
+    def __init__(
+        self, repository: Repository, rules: Rules, allow: Mapping[str, Sequence[Allow]] | None = None
+    ) -> None:
+        self._repository = repository
+        self._objects = repository.objects
+        self._rules = rules
+        self._allow = allow or {}
+
+    def inputs(self, step: PlannedStep) -> str:
+        """What the answer for a step depends on besides its trees."""
+        return f"rules {self._rules.digest} allow {[vars(one) for one in self._allow.get(step.name, ())]}"
+
+    def examine(
+        self, step: PlannedStep, ours: str, merged: str | None, conflicts: Iterable[str] = ()
+    ) -> Examined:
+        """What the rules say of ``step`` onto commit ``ours``, with tree ``merged`` as its result, None for none yet.
+
+        Most steps bring nothing that any rule looks at, and cost no more than a comparison of trees.
+        """
+        trees = self._objects.commit(ours).tree, self._objects.commit(step.head).tree
+        if merged is not None and not relevant(self._objects, *trees, merged, self._rules, conflicts):
+            return Examined()
+        sides = self.sides(step, ours, merged)
+        return examine(
+            self._objects, sides, self._rules, step=step.name, allow=self._allow.get(step.name, ())
+        )
+
+    def sides(self, step: PlannedStep, ours: str, merged: str | None) -> Sides:
+        """The trees of a step: for a pick the base is its parent."""
+        if step.kind == "pick":
+            base = self._objects.parent_tree(step.head)
+        else:
+            base = base_tree(self._repository, ours, step.head)
+        commit = self._objects.commit
+        return Sides(base, commit(ours).tree, commit(step.head).tree, merged)
+
+    def edited(self, step: PlannedStep, ours: str, merged: str) -> str:
+        """``merged`` after the prescribed edits of every rule that blocks it; the same where nothing helps.
+
+        Raises StackmergeError where a rule prescribes none, or where one cannot be made.
+        """
+        from stackmerge.hazard.edits import apply_edits
+
+        for _ in range(_ROUNDS):
+            found = blocks(self.examine(step, ours, merged).findings)
+            if not found:
+                return merged
+            before, sides = merged, self.sides(step, ours, merged)
+            for name in dict.fromkeys(finding.rule for finding in found):
+                merged = apply_edits(
+                    self._objects, Sides(sides.base, sides.ours, sides.theirs, merged), self._rules.get(name)
+                )
+            if merged == before:
+                break
+        raise StackmergeError(
+            f"{step.name}: the prescribed edits do not answer {found[0].rule}",
+            found[0].hint or "edit by hand",
+        )
+
+
+def base_tree(repository: Repository, ours: str, theirs: str) -> str:
+    """The tree that a merge starts from: of the merge base, or of several merged as git itself does it."""
+    first = repository.merge_base(ours, theirs)
+    if first is None:
+        return EMPTY_TREE
+    bases = [first]
+    if _may_have_more(repository, first, theirs):
+        bases = repository.git.text("merge-base", "--all", ours, theirs).split()
+    tree, base = repository.objects.commit(bases[0]).tree, bases[0]
+    for other in bases[1:]:
+        tree = repository.merger.merge(base, other).tree
+        # Its ancestry is what the next merge needs, not a commit that anybody sees.
+        commit = repository.objects.commit(base)
+        base = repository.objects.write_commit(
+            type(commit)(tree, (base, other), commit.author, commit.committer, "merge bases\n")
+        )
+    return tree
+
+
+def _may_have_more(repository: Repository, base: str, theirs: str) -> bool:
+    """Without a merge in what theirs added there is one merge base."""
+    walk = repository.raw.walk(theirs)
+    walk.hide(base)
+    return any(len(commit.parent_ids) > 1 for commit in walk)
