@@ -46,7 +46,7 @@ class Repository:
         if (self.common_dir / "shallow").exists():
             raise UsageError(f"{directory} is a shallow clone", "run `git fetch --unshallow` first")
         self.git = Git(self.common_dir)
-        self.objects = Objects(self.raw)
+        self.objects = Objects(self.raw, self.common_dir / "objects")
         self.refs = Refs(self.raw, self.git)
         self._forks: dict[tuple[str, str], str | None] = {}
 

@@ -52,8 +52,8 @@ class Provenance:
         known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
         known["parents"] = tuple(known.get("parents", ()))  # type: ignore[arg-type]
         made = cls(**known)  # type: ignore[arg-type]
-        texts = [*made.parents, *(value for key, value in vars(made).items() if key not in ("parents", "when"))]
-        if not isinstance(made.when, int) or not all(isinstance(text, str) for text in texts):
+        texts = [value for key, value in vars(made).items() if key not in ("parents", "when")]
+        if not isinstance(made.when, int) or not all(isinstance(t, str) for t in (*made.parents, *texts)):
             raise TypeError("not a provenance record")
         return made
 
