@@ -31,6 +31,7 @@ class HashConstants:
     offsets: torch.Tensor
     narrow: bool
     num_heads: int
+    context_len: int
     packed_ptr: int
     launchers: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -50,6 +51,7 @@ class HashConstants:
             vocab_sizes=packed[n + h : n + 2 * h],
             offsets=packed[n + 2 * h :],
             num_heads=h,
+            context_len=n - 1,
             packed_ptr=packed.data_ptr(),
             narrow=max(spec.vocab_sizes) <= _NARROW_VOCAB and spec.num_rows <= _NARROW_ROWS,
         )

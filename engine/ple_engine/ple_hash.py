@@ -12,6 +12,7 @@ from ple_engine.ple_hash_reference import row_ids_reference
 __all__ = ["HashConstants", "ple_row_ids", "row_ids_reference"]
 
 
+_ID_TYPES = (torch.int32, torch.int64)
 _POINTERS = ["ids_ptr", "ctx_ptr", "cu_ptr", "const_ptr"]
 
 
@@ -129,7 +130,8 @@ def ple_row_ids(
 
     Capture-safe: fixed shapes, no host reads. Raises ValueError on any tensor that does not fit.
     """
-    _check_inputs(input_ids, ngram_context, cu_seqlens, constants)
+    if not _fits(input_ids, ngram_context, cu_seqlens, constants):
+        _check_inputs(input_ids, ngram_context, cu_seqlens, constants)
     tokens = input_ids.shape[0]
     if out is None:
         out = constants.packed.new_empty((tokens, constants.num_heads))  # half the cost of torch.empty
@@ -186,6 +188,27 @@ def _tile(tokens: int) -> tuple[int, int]:
     return (16, 1) if tokens <= 32768 else (128, 4)
 
 
+def _fits(
+    ids: torch.Tensor, context: torch.Tensor, cu: torch.Tensor | None, constants: HashConstants
+) -> bool:
+    """Whether all is well, asked as cheaply as can be on a GPU; `_check_inputs` asks one by one and says why."""
+    index, kinds = constants.device.index, _ID_TYPES
+    if not (
+        ids.get_device() == context.get_device() == index and ids.dtype in kinds and context.dtype in kinds
+    ):
+        return False
+    if not (ids.is_contiguous() and context.is_contiguous() and ids.dim() == 1 and context.dim() == 2):
+        return False
+    requests, width = context.shape
+    if width != constants.context_len or requests == 0:
+        return False
+    if cu is None:
+        return ids.shape[0] == requests
+    return (
+        cu.get_device() == index and cu.dtype in kinds and cu.is_contiguous() and cu.shape == (requests + 1,)
+    )
+
+
 def _check_inputs(
     ids: torch.Tensor, context: torch.Tensor, cu: torch.Tensor | None, constants: HashConstants
 ) -> None:
@@ -216,7 +239,7 @@ def _check_inputs(
 def _check_ids(name: str, tensor: torch.Tensor, dims: int, constants: HashConstants) -> None:
     if tensor.ndim != dims:
         raise ValueError(f"PLE hash: {name} has shape {tuple(tensor.shape)}; need {dims} dimension(s)")
-    if tensor.dtype != torch.int32 and tensor.dtype != torch.int64:
+    if tensor.dtype not in _ID_TYPES:
         raise ValueError(f"PLE hash: {name} is {tensor.dtype}; need torch.int32 or torch.int64")
     if not tensor.is_contiguous():
         raise ValueError(f"PLE hash: {name} has strides {tensor.stride()}; pass a contiguous tensor")

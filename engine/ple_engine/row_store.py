@@ -12,7 +12,7 @@ from ple_engine.hash_spec import HashSpec
 from ple_engine.row_reader import RowReader
 from ple_engine.shards import RowSource
 
-_FEW_TOKENS = 8
+_FEW_TOKENS = 16
 
 
 @dataclass
@@ -79,20 +79,19 @@ class RowStore:
 
 def _hash_few(spec: HashSpec, tokens: list[int], counts: list[int]) -> list[int]:
     """`hash_windows` without numpy: a decode step waits for this, and finds numpy's code cold in the cache."""
-    heads = list(zip(spec.vocab_sizes, spec.offsets, strict=True))
-    orders = range(1, spec.ngram_size)
+    eos, (first, *others) = spec.eos_token_id, spec.multipliers
+    heads, per = list(zip(spec.vocab_sizes, spec.offsets, strict=True)), spec.heads_per_ngram
+    orders = [(s, m, heads[(s - 1) * per : s * per]) for s, m in enumerate(others, start=1)]
     rows: list[int] = []
-    position = -1
+    end = 0
     for count in counts:
-        position += spec.context_len
-        for _ in range(count):
-            position += 1
-            mix, open_ = tokens[position] * spec.multipliers[0], True
-            for shift in orders:
+        begin, end = end + spec.context_len, end + spec.context_len + count
+        for position in range(begin, end):
+            mix, inside = tokens[position] * first, True
+            for shift, multiplier, block in orders:
                 left = tokens[position - shift]
-                open_ = open_ and left != spec.eos_token_id
-                mix ^= (left if open_ else spec.eos_token_id) * spec.multipliers[shift]
-                block = heads[(shift - 1) * spec.heads_per_ngram : shift * spec.heads_per_ngram]
+                inside = inside and left != eos
+                mix ^= (left if inside else eos) * multiplier
                 rows += [mix % vocab + offset for vocab, offset in block]
     return rows
 

@@ -9,14 +9,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-_NO_LAUNCH = (
-    "aten.empty",
-    "aten.detach",
-    "aten.view",
-    "aten.slice",
-    "aten.select",
-    "aten.alias",
-    "aten.expand",
+_NO_LAUNCH = tuple(
+    f"aten.{name}" for name in ("empty", "new_empty", "detach", "view", "slice", "select", "alias", "expand")
 )
 
 
