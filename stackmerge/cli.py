@@ -131,8 +131,8 @@ def rebuild(
     json: Json = False,
 ) -> None:
     """Rebuild the stack on a base, one merge at a time."""
-    from stackmerge.rebuild import Options
     from stackmerge.rebuild import rebuild as run
+    from stackmerge.rebuilding import Options
     from stackmerge.show import run as show
 
     stack = _open(repo, manifest)

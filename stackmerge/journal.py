@@ -108,6 +108,12 @@ class Run:
         return self.steps[-1].commit if self.steps else self.plan.base
 
     @property
+    def failed(self) -> GateResult | None:
+        """The gate that this run is stopped at."""
+        bad = [result for result in self.gates if result.bad]
+        return bad[-1] if bad and self.status == "gate" else None
+
+    @property
     def by_name(self) -> dict[str, StepRecord]:
         return {step.name: step for step in self.steps}
 
@@ -166,9 +172,12 @@ class Journal:
         """Record a serving benchmark of one side of a step."""
         self._write({"event": "bench", "bench": bench.as_json()}, f"{bench.step}: measured {bench.side}")
 
-    def resume(self) -> None:
-        """Record that a stopped rebuild goes on: the step it stopped at counts as not done."""
-        self._write({"event": "resume", "at": time.time()}, "continue")
+    def resume(self, first: str = "") -> None:
+        """Record that a stopped rebuild goes on: the step it stopped at counts as not done.
+
+        With ``first``, neither that step nor any above it does.
+        """
+        self._write({"event": "resume", "first": first, "at": time.time()}, "continue")
 
     def note(self, state: str, **detail: object) -> None:
         """Record that the result is being accepted, was accepted or was given up."""
@@ -238,6 +247,15 @@ def _slim(record: StepRecord) -> dict[str, object]:
     return found
 
 
+def _still_done(steps: list[StepRecord], first: str) -> list[StepRecord]:
+    """The steps of a resumed run that are done: those below ``first``, and not the one that it stopped at."""
+    names = [step.name for step in steps]
+    kept = steps[: names.index(first)] if first in names else list(steps)
+    while kept and kept[-1].outcome in STOPPED:
+        kept.pop()
+    return kept
+
+
 def _replay_events(events: Iterator[dict[str, object]]) -> Run:
     start = next(events)
     run = Run(
@@ -267,8 +285,8 @@ def _replay_events(events: Iterator[dict[str, object]]) -> Run:
             }
         elif event["event"] == "resume":
             known |= {"status": "running", "detail": {}}
-            while steps and steps[-1].outcome in STOPPED:
-                steps.pop()
+            steps = _still_done(steps, str(event.get("first", "")))
+            gates = {key: result for key, result in gates.items() if key[0] in {step.name for step in steps}}
         elif event["event"] == "state":
             known |= {"state": event["state"], "detail": event["detail"]}
     made = {"steps": tuple(steps), "gates": tuple(gates.values()), "benches": tuple(benches)}

@@ -26,6 +26,11 @@ def print_json(found: object) -> None:
     sys.stdout.write(jsonlib.dumps(found, indent=2, ensure_ascii=True) + "\n")
 
 
+def out(line: str) -> None:
+    """Print a line on standard output: a result."""
+    sys.stdout.write(line + "\n")
+
+
 def say(line: str = "") -> None:
     """Print a line on standard error."""
     sys.stderr.write(line + "\n")

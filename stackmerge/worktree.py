@@ -93,6 +93,14 @@ class ConflictTree:
         self._refuse_markers(tree, theirs)
         return tree
 
+    def untouched(self, tree: str) -> bool:
+        """Does the work tree hold ``tree`` as it was laid out, and nothing that a person did?"""
+        unmerged = self._git.run("ls-files", "-u", work_tree=self.path).stdout
+        changed = self._git.run(
+            "diff-files", "--name-only", "--ignore-submodules", work_tree=self.path
+        ).stdout
+        return not unmerged and not changed and self._git.text("write-tree", work_tree=self.path) == tree
+
     def _refuse_given_up(self, below: str) -> None:
         """After `git merge --abort` nothing is unmerged, but nobody resolved anything either."""
         own = Path(self._git.text("rev-parse", "--absolute-git-dir", work_tree=self.path))

@@ -90,8 +90,8 @@ def only(*names: str) -> set[str]:
     return {f"stackmerge.{name}" for name in names}
 
 
-# These start other programs: the commands of gates, and a linter.
-OTHER_PROGRAMS = ("stackmerge.gate", "stackmerge.hazard.checks.lint_delta")
+# These start other programs: the commands of gates, a linter, and the forge's own client.
+OTHER_PROGRAMS = ("stackmerge.gate", "stackmerge.hazard.checks.lint_delta", "stackmerge.forge.token")
 
 
 def test_only_git_and_remote_start_git() -> None:

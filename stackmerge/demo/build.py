@@ -19,7 +19,8 @@ from stackmerge.demo.fast_import import files_of, import_changes
 from stackmerge.demo.history import CONV_STATE, FORK, KEEPER, UPSTREAM, Change
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.git import Git
-from stackmerge.rebuild import Options, Outcome, rebuild, resume
+from stackmerge.rebuild import rebuild, resume
+from stackmerge.rebuilding import Options, Outcome
 from stackmerge.repository import Repository
 from stackmerge.stack import open_stack
 

@@ -9,7 +9,7 @@ from stackmerge.cache import Listed
 from stackmerge.explain import as_json, as_text
 from stackmerge.objects import Objects
 from stackmerge.resolution import Resolution
-from stackmerge.screen import SHORT, clean, print_json
+from stackmerge.screen import SHORT, clean, out, print_json
 
 
 def resolutions(found: Sequence[Listed], json: bool) -> None:
@@ -19,7 +19,7 @@ def resolutions(found: Sequence[Listed], json: bool) -> None:
         return
     for one in found:
         variant = f".{one.variant}" if one.variant else ""
-        print(
+        out(
             f"{one.id[:SHORT]}{variant}  {one.kind:5}  {clean(one.path or '(path unknown)')}  {clean(one.step)}"
         )
 
@@ -30,4 +30,4 @@ def resolution(found: Sequence[Resolution], objects: Objects, json: bool) -> Non
         print_json({"resolutions": [as_json(one) for one in found]})
         return
     for one in found:
-        print("\n".join(clean(line) for line in as_text(one, objects)))
+        out("\n".join(clean(line) for line in as_text(one, objects)))

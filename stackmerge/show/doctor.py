@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from stackmerge.doctor import Check
-from stackmerge.screen import clean, print_json
+from stackmerge.screen import clean, out, print_json
 
 
 def examined(checks: Sequence[Check], json: bool) -> None:
@@ -16,6 +16,6 @@ def examined(checks: Sequence[Check], json: bool) -> None:
         return
     width = max(len(check.name) for check in checks)
     for check in checks:
-        print(f"{check.state:4}  {check.name.ljust(width)}  {clean(check.found)}")
+        out(f"{check.state:4}  {check.name.ljust(width)}  {clean(check.found)}")
         if check.do:
-            print(f"      {' ' * width}  {clean(check.do)}")
+            out(f"      {' ' * width}  {clean(check.do)}")

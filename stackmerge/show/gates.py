@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stackmerge.gate.outcome import GateResult, tail, unproven_on_gpu
 from stackmerge.gated import Bisected
-from stackmerge.screen import clean, print_json, say
+from stackmerge.screen import clean, out, print_json, say
 
 
 def gated(results: Sequence[GateResult], json: bool) -> None:
@@ -25,9 +25,9 @@ def bisected(found: Bisected, json: bool) -> None:
         print_json({"step": found.result.step if found.result else None, "runs": found.runs})
         return
     if found.result is None:
-        print(f"the gate passes at the tip ({found.runs} run)")
+        out(f"the gate passes at the tip ({found.runs} run)")
         return
-    print(f"{clean(found.result.step)} is the first bad step ({found.runs} runs)")
+    out(f"{clean(found.result.step)} is the first bad step ({found.runs} runs)")
     gate_stop([found.result])
 
 
@@ -45,7 +45,8 @@ def gate_lines(results: Sequence[GateResult]) -> None:
         say(f"not proven on a GPU: {clean(', '.join(names))}")
 
 
-def gate_stop(results: Sequence[GateResult]) -> None:
+def gate_stop(results: Sequence[GateResult], worktree: str = "") -> None:
+    """Show the gate that stopped a rebuild, the end of its log, and how to go on."""
     failed = next((result for result in reversed(results) if result.bad), None)
     if failed is None:
         say("a gate that asks for a GPU has not passed on one, and --require-gpu was given")
@@ -54,4 +55,6 @@ def gate_stop(results: Sequence[GateResult]) -> None:
     for line in tail(failed.log):
         say(f"    {clean(line)}")
     say(f"the whole log: {failed.log}")
-    say("`stackmerge continue` runs it again; `continue --accept-failure REASON` goes on all the same")
+    if worktree:
+        say(f"the step is checked out in {worktree}: mend it there, `git add`, and")
+    say("`stackmerge continue` runs the gate again; `continue --accept-failure REASON` goes on all the same")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stackmerge.hazard import Finding, Rules
 from stackmerge.hazard.finding import ALLOWED, NOT_CHECKED
 from stackmerge.hazard.rule import Rule
-from stackmerge.screen import clean, print_json, say, table
+from stackmerge.screen import clean, out, print_json, say, table
 
 if TYPE_CHECKING:
     from stackmerge.hazard.selftest import Proved
@@ -103,19 +103,19 @@ def explained(rule: Rule, json: bool) -> None:
     if json:
         print_json(_rule_json(rule))
         return
-    print(f"{rule.id} ({rule.severity}): {clean(rule.title)}\n")
-    print("\n".join(clean(line) for line in rule.why.strip().split("\n")))
-    print(f"\npaths: {clean(', '.join(rule.paths))}")
+    out(f"{rule.id} ({rule.severity}): {clean(rule.title)}\n")
+    out("\n".join(clean(line) for line in rule.why.strip().split("\n")))
+    out(f"\npaths: {clean(', '.join(rule.paths))}")
     for name, condition in rule.sides.items():
-        print(f"{name}: touches {clean(', '.join(sorted(condition.facts())))}")
+        out(f"{name}: touches {clean(', '.join(sorted(condition.facts())))}")
     if rule.prescribe.hint:
-        print(f"hint: {clean(rule.prescribe.hint)}")
+        out(f"hint: {clean(rule.prescribe.hint)}")
     for symbol, take in rule.prescribe.resolve:
-        print(f"edit: take {clean(symbol)} from {take}")
+        out(f"edit: take {clean(symbol)} from {take}")
     for symbol in rule.prescribe.delete:
-        print(f"edit: delete {clean(symbol)}")
+        out(f"edit: delete {clean(symbol)}")
     if rule.prescribe.gates:
-        print(f"gates: {clean(', '.join(rule.prescribe.gates))}")
+        out(f"gates: {clean(', '.join(rule.prescribe.gates))}")
 
 
 def tested(found: Sequence[Proved], json: bool) -> None:

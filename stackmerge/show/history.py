@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from stackmerge.adopt import Adopted
-from stackmerge.screen import SHORT, print_json, said, say, table, warn
+from stackmerge.screen import SHORT, out, print_json, said, say, table, warn
 from stackmerge.train import Trained
 from stackmerge.undo import State
 from stackmerge.update import Updated
@@ -62,4 +62,4 @@ def states(found: Sequence[State], json: bool) -> None:
         print_json({"states": [asdict(one) for one in found]})
         return
     for one in found:
-        print(f"{'*' if one.current else ' '} {one.number:3}  {one.tip[:SHORT]} on {one.base[:SHORT]}")
+        out(f"{'*' if one.current else ' '} {one.number:3}  {one.tip[:SHORT]} on {one.base[:SHORT]}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stackmerge.proof import Proof, summary
-from stackmerge.screen import clean, print_json, say
+from stackmerge.screen import clean, out, print_json, say
 
 
 def proved(proof: Proof, json: bool) -> None:
@@ -15,7 +15,7 @@ def proved(proof: Proof, json: bool) -> None:
         print_json(found)
     else:
         for line in summary(proof):
-            print(line)
+            out(line)
     proof_lines(found)
 
 

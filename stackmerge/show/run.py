@@ -9,7 +9,7 @@ from typing import Any
 from stackmerge.gate.outcome import unproven_on_gpu
 from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.plan import Plan
-from stackmerge.rebuild import Outcome
+from stackmerge.rebuilding import Outcome
 from stackmerge.screen import SHORT, clean, print_json, said, say, table
 from stackmerge.show.gates import gate_lines, gate_stop
 from stackmerge.show.hazards import hazard_lines, hazard_stop
@@ -80,7 +80,7 @@ def rebuilt(outcome: Outcome, json: bool) -> None:
         proof_lines(run.proof)
     gate_lines(run.gates)
     if run.status == "gate":
-        gate_stop(run.gates)
+        gate_stop(run.gates, outcome.worktree)
     if run.status == "proof":
         say("the proof failed: branches stay where they are; see `stackmerge verify`")
     if run.status == "complete":

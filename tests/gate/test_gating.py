@@ -296,3 +296,24 @@ def test_a_wrong_gate_is_named_with_its_line(fork: Sandbox, gate: dict[str, Any]
     assert ran.code == 2
     assert said in ran.err
     assert "stackmerge.yaml:" in ran.err
+
+
+def test_what_a_person_mends_in_a_failing_step_is_recorded_and_replays(fork: Sandbox) -> None:
+    stack(fork, [{"name": "no-two", "run": shell("test ! -f two.txt || grep -q mended two.txt")}])
+    stopped = fork.stackmerge("rebuild", "--json")
+    assert stopped.code == 5
+    tree = Path(stopped.json["worktree"])
+    assert (tree / "two.txt").read_text() == "two\n"
+    (tree / "two.txt").write_text("mended\n")
+    unstaged = fork.stackmerge("continue")
+    assert unstaged.code == 1
+    assert "changed but not staged: two.txt" in unstaged.err
+    fork.git("add", "-A", cwd=tree)
+    again = fork.stackmerge("continue", "--json")
+    assert again.code == 0, again.err
+    assert [step["outcome"] for step in again.json["steps"]] == ["clean", "fixup", "clean"]
+    assert fork.show("deploy", "two.txt") == "mended"
+    assert not tree.exists()
+    moved = fork.stackmerge("rebuild", "--onto", "v2", "--json")
+    assert moved.code == 0, moved.err
+    assert fork.show("deploy", "two.txt") == "mended"

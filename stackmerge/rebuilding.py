@@ -1,0 +1,303 @@
+"""One rebuild at work: the steps one after the other, the stops, the proof, the gates and the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from stackmerge import accept, cache, gated, proof
+from stackmerge.accept import NotAccepted
+from stackmerge.build import Builder
+from stackmerge.errors import Exit, UsageError
+from stackmerge.gate.outcome import unproven_on_gpu
+from stackmerge.hazard import blocks
+from stackmerge.hazard import load as load_rules
+from stackmerge.hazard.evaluate import Examined
+from stackmerge.hazarded import Hazards
+from stackmerge.journal import STOPPED, ConflictRecord, Run, StepRecord, stack_ref
+from stackmerge.learn import learn
+from stackmerge.plan import Plan, PlannedStep
+from stackmerge.resolution import Provenance, Resolutions
+from stackmerge.stack import Stack
+from stackmerge.worktree import ConflictTree
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to rebuild. ``first`` is the step to begin with; those before it are taken as they are.
+
+    ``gates`` is the order of gating: step, tip or off; ``require_gpu``: a gate that asks for a GPU must pass on one.
+    ``apply_hazard_edits``: make the edits that a rule prescribes where it blocks, and go on.
+    """
+
+    first: str = ""
+    keep_going: bool = False
+    fresh: bool = False
+    gates: str = "step"
+    require_gpu: bool = False
+    apply_hazard_edits: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a rebuild ended. ``note`` says why a good result was not accepted; ``worktree`` where a person must edit."""
+
+    run: Run
+    note: str = ""
+    hint: str = ""
+    worktree: str = ""
+
+    @property
+    def exit_code(self) -> Exit:
+        by_status = {
+            "complete": Exit.DONE,
+            "conflict": Exit.CONFLICT,
+            "hazard": Exit.HAZARD,
+            "gate": Exit.GATE,
+            "proof": Exit.PROOF,
+        }
+        return by_status.get(self.run.status, Exit.ERROR)
+
+
+Watch = Callable[[PlannedStep, StepRecord | None], None]
+Tell = Callable[[str], None]
+
+
+def silent(_: str) -> None:
+    return
+
+
+def builder_of(stack: Stack, made: Plan, resolutions: Resolutions) -> Builder:
+    return Builder(stack.repository, resolutions, stack.manifest.policies, made.base, hazards_of(stack))
+
+
+def hazards_of(stack: Stack) -> Hazards:
+    """The rules that apply to a stack: the shipped ones, and those in the ``hazards`` folder of its repository."""
+    allow = {step.name: step.allow for step in stack.manifest.steps}
+    return Hazards(stack.repository, load_rules([stack.manifest.path.parent / "hazards"]), allow)
+
+
+def done_of(run: Run) -> tuple[StepRecord, ...]:
+    """The steps of a stopped run up to the one that it stopped at."""
+    done = []
+    for record in run.steps:
+        if record.outcome in STOPPED and not run.options.get("keep_going"):
+            break
+        done.append(record)
+    return tuple(done)
+
+
+class Rebuilding:
+    """One run over the steps of a plan."""
+
+    def __init__(
+        self,
+        stack: Stack,
+        made: Plan,
+        options: Options,
+        known: dict[str, list[StepRecord]],
+        watch: Watch,
+        tell: Tell,
+    ) -> None:
+        self._stack = stack
+        self._repository = stack.repository
+        self._plan = made
+        self._options = options
+        self._known = known
+        self._watch = watch
+        self._tell = tell
+        self._resolutions = stack.repository.resolutions()
+        self._builder = builder_of(stack, made, self._resolutions)
+        self._started = time.perf_counter()
+
+    def run(self, done: Sequence[StepRecord], by_hand: str = "") -> Outcome:
+        """Build the steps that are not in ``done``; the first of them from ``by_hand`` where that is given."""
+        records = list(done)
+        self._builder.note_landed(records)
+        before_first = bool(self._options.first)
+        for step in self._plan.steps[len(done) :]:
+            before_first = before_first and step.name != self._options.first
+            record = self._build(step, records, by_hand, must_reuse=before_first)
+            by_hand = ""
+            records.append(record)
+            self._stack.journal.step(record)
+            self._watch(step, record)
+            if record.outcome in STOPPED and not self._options.keep_going:
+                return self._stop(step, record)
+        stopped = [record.outcome for record in records if record.outcome in STOPPED]
+        if stopped:
+            return self._end("conflict" if "conflict" in stopped else "hazard")
+        return self._prove()
+
+    def check_first(self) -> None:
+        """Raise UsageError unless there is a result to take of every step below the one to begin with."""
+        records: list[StepRecord] = []
+        for step in self._plan.steps:
+            if step.name == self._options.first:
+                return
+            records.append(self._build(step, records, "", must_reuse=True))
+
+    def _build(
+        self, step: PlannedStep, records: list[StepRecord], by_hand: str, *, must_reuse: bool
+    ) -> StepRecord:
+        below = records[-1].commit if records else self._plan.base
+        self._watch(step, None)
+        known = [] if self._options.fresh and not must_reuse else self._known[step.name]
+        record = self._builder.build(step, below, known, by_hand)
+        if record.outcome == "hazard" and self._options.apply_hazard_edits:
+            record = self._rebuilt_with_edits(step, record)
+        if must_reuse and not record.reused:
+            raise UsageError(
+                f"--from {self._options.first}: step {step.name!r} below it has no result on this base",
+                "rebuild without --from",
+            )
+        if record.outcome == "conflict":
+            record = replace(
+                record, conflicts=tuple(self._located(step, c, records) for c in record.conflicts)
+            )
+        return record
+
+    def _located(
+        self, step: PlannedStep, conflict: ConflictRecord, records: Sequence[StepRecord]
+    ) -> ConflictRecord:
+        if not conflict.reason or conflict.kind == "fixup":
+            return conflict
+        return replace(conflict, where=self._builder.where_it_conflicts(step, conflict.path, records))
+
+    def _stop(self, step: PlannedStep, record: StepRecord) -> Outcome:
+        """Lay out the conflict, or what a hazard blocks, for a person."""
+        tree = ConflictTree(self._repository, self._stack.name)
+        conflicts = self._builder.unresolved(step, record.below) if record.outcome == "conflict" else []
+        tree.check_out(step, record.below, record.tree, conflicts)
+        return replace(self._end(record.outcome), worktree=str(tree.path))
+
+    def _rebuilt_with_edits(self, step: PlannedStep, record: StepRecord) -> StepRecord:
+        """A blocked step once more, with the prescribed edits made and recorded as the answer."""
+        result = self._builder.edited(step, record.below, record.tree)
+        self._forget_wrong(record, result)
+        self._record_resolution(step, record.below, result, "hazard")
+        return self._builder.build(step, record.below, (), by_hand=result)
+
+    def _forget_wrong(self, record: StepRecord, result: str) -> None:
+        """Forget the recorded answers that made the blocked result: two answers that disagree replay neither."""
+        different = self._repository.objects.diff(record.tree, result)
+        for used in record.resolutions:
+            if used.kind == "text" and used.path in different:
+                self._resolutions.forget(used.key)
+
+    def take_resolution(self, run: Run) -> Outcome:
+        """Take what a person made of the conflict, record it, and go on."""
+        stopped = run.steps[-1]
+        step = run.planned(stopped.name)
+        done = done_of(run)
+        self._builder.note_landed(done)
+        tree = ConflictTree(self._repository, self._stack.name)
+        if not tree.exists:
+            self._stack.journal.resume()
+            return self.run(done)
+        result = tree.result(stopped.below, self._repository.objects.commit(step.head).tree)
+        source = "hand"
+        examined = self._builder.hazards(step, stopped.below, result, (c.path for c in stopped.conflicts))
+        if blocks(examined.findings) and self._options.apply_hazard_edits:
+            result, source = self._builder.edited(step, stopped.below, result), "hazard"
+        elif blocks(examined.findings):
+            return self._still_blocked(stopped, result, examined, tree)
+        if stopped.outcome == "hazard":
+            self._forget_wrong(stopped, result)
+        self._record_resolution(step, stopped.below, result, source)
+        self._stack.journal.resume()
+        outcome = self.run(done, by_hand=result)
+        if outcome.run.status not in STOPPED:
+            tree.remove()
+        return outcome
+
+    def _still_blocked(
+        self, stopped: StepRecord, result: str, examined: Examined, tree: ConflictTree
+    ) -> Outcome:
+        """What a person made is blocked: it is not recorded, and stays where they can go on with it."""
+        self._stack.journal.resume()
+        self._stack.journal.step(
+            replace(
+                stopped,
+                tree=result,
+                outcome="hazard",
+                conflicts=tuple(replace(c, reason="") for c in stopped.conflicts),
+                hazards=examined.findings,
+                rules=examined.matched,
+                gates=examined.gates,
+            )
+        )
+        return replace(self._end("hazard"), worktree=str(tree.path))
+
+    def _record_resolution(self, step: PlannedStep, below: str, result: str, source: str) -> None:
+        provenance = Provenance(
+            source=source,
+            step=step.name,
+            head=step.head,
+            parents=(below, step.head),
+            who=self._repository.identity(),
+            when=int(time.time()),
+            git=self._repository.git.version_text,
+        )
+        learn(self._repository, self._resolutions, self._builder.merge(step, below), result, provenance)
+        cache.save(self._repository, self._resolutions, f"resolve {step.name}")
+
+    def _prove(self) -> Outcome:
+        run = self._stack.last_run()
+        old = accept.last_accepted(self._repository, self._stack.journal, self._stack.name)
+        assert run is not None
+        self._repository.refs.set_own(stack_ref(self._stack.name, "candidate"), run.tip)
+        proved = proof.prove_run(self._repository, old, run) if old else None
+        if proved and not proved.holds:
+            return self._end("proof", proved)
+        return self._gate(run, proved)
+
+    def _gate(self, run: Run, proved: proof.Proof | None) -> Outcome:
+        """Gate the steps; accept what passes, and lay out the step that does not for a person."""
+        tree = ConflictTree(self._repository, self._stack.name)
+        found = gated.gate_run(self._stack, run, self._options.gates, self._stack.journal.gate, self._tell)
+        if found.failed:
+            record = run.by_name[found.failed.step]
+            tree.check_out(run.planned(record.name), record.below, record.tree, [])
+            return replace(self._end("gate", proved), worktree=str(tree.path))
+        if self._options.require_gpu and unproven_on_gpu(found.results):
+            return self._end("gate", proved)
+        tree.remove()
+        return finish(self._stack, self._end("complete", proved).run)
+
+    def take_fix(self, run: Run) -> Outcome:
+        """Go on after a gate: take what a person changed in the step that failed, or only run the gate again."""
+        tree = ConflictTree(self._repository, self._stack.name)
+        if run.failed is None or not tree.exists:
+            self._stack.journal.resume()
+            return self.run(done_of(run))
+        record, step = run.by_name[run.failed.step], run.planned(run.failed.step)
+        result = tree.result(record.below, self._repository.objects.commit(step.head).tree)
+        if result == record.tree:
+            self._stack.journal.resume()
+            return self.run(done_of(run))
+        done = run.steps[: run.steps.index(record)]
+        self._builder.note_landed(done)
+        self._forget_wrong(record, result)
+        self._record_resolution(step, record.below, result, "hand")
+        self._stack.journal.resume(first=step.name)
+        return self.run(done, by_hand=result)
+
+    def _end(self, status: str, proved: proof.Proof | None = None) -> Outcome:
+        elapsed = round(time.perf_counter() - self._started, 4)
+        self._stack.journal.end(status, elapsed, proved.as_json() if proved else None)
+        run = self._stack.last_run()
+        assert run is not None
+        return Outcome(run)
+
+
+def finish(stack: Stack, run: Run) -> Outcome:
+    """Accept a complete rebuild, or say why it stays a candidate."""
+    try:
+        accept.accept(stack.repository, stack.journal, run, stack.manifest.lock_path)
+    except NotAccepted as error:
+        return Outcome(run, note=error.message, hint=error.hint)
+    accepted = stack.last_run()
+    assert accepted is not None
+    return Outcome(accepted)
