@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.sandbox import Sandbox
@@ -80,3 +82,16 @@ def test_it_is_made_over_nothing_but_an_earlier_demo(fork: Sandbox) -> None:
     ran = fork.stackmerge("demo", "new")
     assert (ran.code, "--anew" in ran.err) == (2, True)
     assert fork.stackmerge("demo", "new", "--anew").code == 0
+
+
+def test_without_torch_the_gates_are_off_and_it_says_so(fork: Sandbox) -> None:
+    script = "from stackmerge.demo import guide; guide.has_engine = lambda: False\n"
+    script += "from stackmerge.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "demo", "--run", "new"],
+        cwd=fork.path, env=fork.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "warning: torch is not installed here, so the gates are off" in done.stderr
+    assert "\ngate " not in done.stderr
+    assert done.stderr.count("accepted: 5080deploy at ") == 2
