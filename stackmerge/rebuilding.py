@@ -208,7 +208,7 @@ class Rebuilding:
         self._record_resolution(step, stopped.below, result, source)
         self._stack.journal.resume()
         outcome = self.run(done, by_hand=result)
-        if outcome.run.status not in STOPPED:
+        if not outcome.worktree:
             tree.remove()
         return outcome
 
