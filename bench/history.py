@@ -31,13 +31,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackmerge import rerere
+from stackmerge.learn import learn
 from stackmerge.merge import Conflict, Merged
 from stackmerge.mergefile import merge_file
 from stackmerge.objects import Entry
 from stackmerge.replay import Replayer, settled_path
 from stackmerge.repository import Repository
-from stackmerge.resolution import Resolutions
-from stackmerge.train import learn_from, topic
+from stackmerge.resolution import Provenance, Resolutions
+from stackmerge.train import topic
 
 SAME, DIFFERENT, STOPPED = "same tree", "different tree", "stopped"
 RESULTS = (SAME, DIFFERENT, STOPPED)
@@ -80,7 +81,7 @@ class History:
     def __init__(self, repository: Repository, source: Path, since: str) -> None:
         self.repository = repository
         self._list = ["git", "-C", str(source), "rev-list", "--merges", "--reverse", f"--since={since}"]
-        self._seen: dict[str, str] = {}
+        self._made: dict[str, Merged] = {}
 
     def merges(self, *revs: str) -> list[str]:
         """The merges of two parents that rev-list names, oldest committer date first."""
@@ -92,18 +93,22 @@ class History:
         return self.repository.objects.commit(oid).committer.when
 
     def remake(self, oid: str) -> Merged:
-        ours, theirs = self.repository.objects.commit(oid).parents
-        return self.repository.merger.merge(ours, theirs)
+        """What git makes of a merge, with the attributes of its first parent in force."""
+        commit = self.repository.objects.commit(oid)
+        if oid in self._made:
+            self.repository.attributes.use(self.repository.objects.commit(commit.parents[0]).tree)
+        else:
+            self._made[oid] = self.repository.merger.merge(*commit.parents)
+            if sys.stderr.isatty():
+                print(f"\r{len(self._made)} merges made again", end="", file=sys.stderr)
+        return self._made[oid]
 
     def kind(self, oid: str) -> str:
         """``conflict``; ``clean`` when git makes the very tree again; ``evil`` when somebody changed more."""
-        if oid not in self._seen:
-            merged = self.remake(oid)
-            clean = "clean" if merged.tree == self.repository.objects.commit(oid).tree else "evil"
-            self._seen[oid] = "conflict" if merged.conflicts else clean
-            if sys.stderr.isatty():
-                print(f"\r{len(self._seen)} merges made again", end="", file=sys.stderr)
-        return self._seen[oid]
+        merged = self._made.get(oid) or self.remake(oid)
+        if merged.conflicts:
+            return "conflict"
+        return "clean" if merged.tree == self.repository.objects.commit(oid).tree else "evil"
 
 
 # Trying
@@ -139,7 +144,16 @@ class Trainee:
         commit = self._repository.objects.commit(oid)
         self._heads.add(commit.parents[1])
         if self._history.kind(oid) != "clean":
-            learn_from(self._repository, self._resolutions, oid, commit, topic(commit.message))
+            learned = Provenance(
+                source="train",
+                step=topic(commit.message),
+                head=commit.parents[1],
+                parents=commit.parents,
+                commit=oid,
+                when=commit.author.when,
+            )
+            merged = self._history.remake(oid)
+            learn(self._repository, self._resolutions, merged, commit.tree, learned)
 
     def try_on(self, oid: str) -> None:
         commit = self._repository.objects.commit(oid)

@@ -13,6 +13,7 @@ from stackmerge.rerere import (
     MalformedConflict,
     format_merge_rr,
     has_markers,
+    hunk_ids,
     parse,
     parse_merge_rr,
     read_rr_cache,
@@ -303,3 +304,11 @@ def test_a_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(OSError, match="No space"):
         write_rr_cache(tmp_path, [Entry(ID, 0, PREIMAGE, b"x")])
     assert names(tmp_path / ID) == []
+
+
+def test_each_hunk_has_the_id_that_it_would_have_alone() -> None:
+    one = b"<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
+    two = b"<<<<<<< ours\nd\n=======\nc\n>>>>>>> theirs\n"
+    alone = [parse(b"x\n" + hunk + b"y\n") for hunk in (one, two)]
+    assert hunk_ids(b"before\n" + one + b"between\n" + two) == [found.id for found in alone if found]
+    assert hunk_ids(b"nothing\n") == []
