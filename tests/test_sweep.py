@@ -11,7 +11,7 @@ SWEPT = b"new\n1\nnew\n"
 MORE = b"old\n1\nold\n2\nold\n"
 
 
-@pytest.mark.parametrize("ours, theirs", [(SWEPT, MORE), (MORE, SWEPT)])
+@pytest.mark.parametrize(("ours", "theirs"), [(SWEPT, MORE), (MORE, SWEPT)])
 def test_a_new_use_of_what_the_other_side_replaced_is_named(ours: bytes, theirs: bytes) -> None:
     assert brought_back(BASE, ours, theirs, b"new\n1\nnew\n2\nold\n") == "old"
 
@@ -21,7 +21,7 @@ def test_an_answer_that_follows_the_sweep_is_fine() -> None:
 
 
 @pytest.mark.parametrize(
-    "base, ours, theirs",
+    ("base", "ours", "theirs"),
     [
         (b"old\n1\n", b"new\n1\n", b"old\n1\nold\n"),  # one place is no sweep
         (BASE, b"new\n1\nold\n", MORE),  # one place was left as it was
