@@ -11,6 +11,7 @@ from pathlib import Path
 from stackmerge.errors import UsageError
 from stackmerge.hazard import rule as rules
 from stackmerge.hazard.rule import Rule
+from stackmerge.shipped import folder
 
 # Part of the digest: a change of what the checks find must not be hidden by results made before it.
 _CHECKS = "1"
@@ -54,10 +55,8 @@ class Rules:
 
 
 def shipped() -> Path:
-    """The folder of the rules that come with stackmerge: in a checkout at its top, in a wheel beside this file."""
-    here = Path(__file__).resolve().parent
-    checkout = here.parent.parent / "hazards"
-    return checkout if (checkout / "ple-graph-fence.yaml").is_file() else here / "shipped"
+    """The folder of the rules that come with stackmerge."""
+    return folder("hazards")
 
 
 def load(paths: Iterable[Path]) -> Rules:

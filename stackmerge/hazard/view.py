@@ -156,11 +156,11 @@ class View:
 
     @cached_property
     def theirs_changed(self) -> dict[str, tuple[Entry | None, Entry | None]]:
-        return self.objects.diff(self.sides.base, self.sides.theirs)
+        return dict(sorted(self.objects.diff(self.sides.base, self.sides.theirs).items()))
 
     @cached_property
     def ours_changed(self) -> dict[str, tuple[Entry | None, Entry | None]]:
-        return self.objects.diff(self.sides.base, self.sides.ours)
+        return dict(sorted(self.objects.diff(self.sides.base, self.sides.ours).items()))
 
     @cached_property
     def paths(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from stackmerge.hazard import languages
@@ -100,21 +100,27 @@ def _signatures_in_blob(objects: object, oid: str) -> frozenset[tuple[str, str]]
 
 def defined_anywhere(view: View, name: str, language: str) -> bool | None:
     """Does any file of the result define ``name``? None where there are too many to look at."""
-    tree = view.sides.merged or view.sides.ours
-    word, left = name.encode(), [_MOST_FILES]
-    found = _defined_below(view, tree, word, name, language, left)
-    return None if not found and left[0] <= 0 else found
+    return defined_elsewhere(view, name, language, set())
 
 
-def _defined_below(view: View, tree: str, word: bytes, name: str, language: str, left: list[int]) -> bool:
-    for raw, entry in view.objects.tree(tree).items():
-        if entry.mode == TREE_MODE:
-            if _defined_below(view, entry.oid, word, name, language, left):
-                return True
-        elif entry.is_file and languages.of(raw.decode("utf-8", "replace")) == language:
-            left[0] -= 1
-            if left[0] <= 0:
-                return False
-            if name in in_blob(view, entry.oid, language):
-                return True
+def defined_elsewhere(view: View, name: str, language: str, apart: set[str]) -> bool | None:
+    """Does any file of the result but those in ``apart`` define ``name``? None where there are too many."""
+    seen = 0
+    for path, oid in _files(view, view.sides.merged or view.sides.ours, ""):
+        if path in apart or languages.of(path) != language:
+            continue
+        seen += 1
+        if seen > _MOST_FILES:
+            return None
+        if name in in_blob(view, oid, language):
+            return True
     return False
+
+
+def _files(view: View, tree: str, prefix: str) -> Iterator[tuple[str, str]]:
+    for raw, entry in view.objects.tree(tree).items():
+        path = prefix + raw.decode("utf-8", "surrogateescape")
+        if entry.mode == TREE_MODE:
+            yield from _files(view, entry.oid, f"{path}/")
+        elif entry.is_file:
+            yield path, entry.oid

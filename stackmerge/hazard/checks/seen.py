@@ -47,3 +47,13 @@ def _readable(file: FileView) -> FileView | NotChecked:
     except Unreadable as error:
         return NotChecked(file.path, str(error))
     return file
+
+
+def in_result(file: FileView, lines: list[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
+    """The lines that the result still has, with their numbers there; before the merge the lines as they are."""
+    if not file.has_merged or file.merged is None:
+        return tuple((number, text.strip()) for number, text in lines)
+    numbers: dict[str, int] = {}
+    for number, text in enumerate(file.lines("merged"), 1):
+        numbers.setdefault(text, number)
+    return tuple((numbers[text], text.strip()) for _, text in lines if text in numbers)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stackmerge.hazard import languages
-from stackmerge.hazard.checks import outline, python
+from stackmerge.hazard.checks import outline, python, signature_c
 from stackmerge.hazard.checks.python import Signature
-from stackmerge.hazard.checks.seen import NotChecked, Seen
+from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
 from stackmerge.hazard.view import FileView, Unreadable, View
 from stackmerge.objects import Entry
 
@@ -31,8 +31,9 @@ class _Changed:
 
 
 def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | NotChecked]:
-    """New Python calls that the old signature takes and the new one does not."""
+    """New calls that the old signature takes and the new one does not, in Python and in C."""
     del deliberate
+    yield from signature_c.check(view)
     theirs = _python(view.theirs_changed)
     if not theirs:
         return
@@ -121,14 +122,23 @@ def _calls(
     module = python.tree(file.text(adder)) if wanted else None
     if module is None:
         return
-    merged = set(file.lines("merged")) if file.has_merged and file.merged else None
     for call in python.calls(module, wanted, set(added)):
         line = added[call.line]
         candidates = [one for one in changed[call.name] if _may_mean(one, call, file)]
-        if (merged is None or line in merged) and candidates and all(one.breaks(call) for one in candidates):
+        where = in_result(file, [(call.line, line)])
+        if not where or not candidates:
+            continue
+        if all(one.breaks(call) for one in candidates) and not _means_another(view, candidates, call):
             first = candidates[0]
             what = f"{changer} changed what {first.dotted} in {first.path} takes; this call by {adder} fits the old"
-            yield Seen(file.path, what, ((call.line, line.strip()),))
+            yield Seen(file.path, what, where)
+
+
+def _means_another(view: View, candidates: list[_Changed], call: python.Call) -> bool:
+    """A method is known by its name alone: is there another of that name that did not change?"""
+    if not call.attribute:
+        return False
+    return outline.defined_elsewhere(view, call.name, "python", {one.path for one in candidates}) is not False
 
 
 def _may_mean(one: _Changed, call: python.Call, file: FileView) -> bool:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from stackmerge.hazard import languages
 from stackmerge.hazard.checks import outline
-from stackmerge.hazard.checks.seen import NotChecked, Seen
+from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
 from stackmerge.hazard.view import FileView, Unreadable, View
 from stackmerge.objects import Entry
 
@@ -114,11 +114,10 @@ def _references(
         yield NotChecked(file.path, str(error))
         return
     for one in here:
-        lines = [(n, line) for n, line in added if _refers(line, one, language)]
-        lines = _still_there(lines, text) if file.has_merged else lines
+        lines = in_result(file, [(n, line) for n, line in added if _refers(line, one, language)])
         if lines and _reaches(one, file, text, language) and not _is_defined(view, one, file, text, language):
             what = f"{one.name} was removed from {one.path} by {remover}; lines that {adder} adds use it"
-            yield Seen(file.path, what, tuple((n, line.strip()) for n, line in lines[:_MANY]))
+            yield Seen(file.path, what, lines[:_MANY])
 
 
 def _refers(line: str, one: Removed, language: str) -> bool:
@@ -131,14 +130,6 @@ def _refers(line: str, one: Removed, language: str) -> bool:
     if language == "python":
         return re.search(rf"(?<![.\w]){name}\b(?!\s*=[^=])|\w\.{name}\b", bare) is not None
     return re.search(rf"(?<![.\w>]){name}\s*\(", bare) is not None
-
-
-def _still_there(lines: list[tuple[int, str]], text: str) -> list[tuple[int, str]]:
-    """The lines as the merged file has them."""
-    numbers: dict[str, int] = {}
-    for n, line in enumerate(text.split("\n"), 1):
-        numbers.setdefault(line, n)
-    return [(numbers[line], line) for _, line in lines if line in numbers]
 
 
 def _reaches(one: Removed, file: FileView, text: str, language: str) -> bool:

@@ -1,0 +1,159 @@
+"""The same question for C: does a call that one side adds pass as many arguments as the other side now asks for?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stackmerge.hazard import languages
+from stackmerge.hazard.checks import outline
+from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
+from stackmerge.hazard.view import FileView, Unreadable, View
+from stackmerge.objects import Entry
+
+_DECLARED = re.compile(
+    r"^(?!(?:typedef|return|else|if|for|while|switch|case|goto|do)\b)[A-Za-z_][\w \t*]*?[ \t*](\w+)[ \t]*"
+    r"\(((?:[^;{}()#]|\([^;{}()]*\))*)\)[^;{}()=]*(?:\([^;{}()]*\)[^;{}()=]*)*[;{]",
+    re.MULTILINE,
+)
+_CALL = re.compile(r"\b(\w+)\s*\(")
+_LANGUAGES = ("c", "cpp")
+_LONGEST_CALL = 4000
+Arities = dict[str, frozenset[int]]
+ANY = -1
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """A function whose number of parameters a side changed; ANY stands for a variable number."""
+
+    path: str
+    old: frozenset[int]
+    new: frozenset[int]
+
+
+def check(view: View) -> Iterator[Seen | NotChecked]:
+    """New calls that pass what the old declaration asked for."""
+    theirs = [path for path in view.theirs_changed if languages.of(path) in _LANGUAGES]
+    if not theirs:
+        return
+    ours = [path for path in view.ours_changed if languages.of(path) in _LANGUAGES]
+    called = _called(view, theirs)
+    yield from _callers(view, theirs, "theirs", "ours", _changed(view, ours, "ours", called))
+    yield from _callers(view, ours, "ours", "theirs", _changed(view, theirs, "theirs", None))
+
+
+def _called(view: View, paths: list[str]) -> set[str]:
+    found: set[str] = set()
+    for path in paths:
+        try:
+            added = view.file(path).change("base", "theirs").added
+        except Unreadable:
+            continue
+        found.update(name for _, line in added for name in _CALL.findall(line))
+    return found
+
+
+@lru_cache(maxsize=20_000)
+def _arities(objects: object, oid: str) -> Arities:
+    data: bytes = objects.blob(oid)  # type: ignore[attr-defined]
+    return arities(data.decode("utf-8", "replace"))
+
+
+def arities(text: str) -> Arities:
+    """How many parameters each function takes that a C file declares or defines at its left margin."""
+    found: dict[str, set[int]] = {}
+    for match in _DECLARED.finditer(text):
+        found.setdefault(match[1], set()).add(_count(match[2]))
+    return {name: frozenset(counts) for name, counts in found.items()}
+
+
+def _count(parameters: str) -> int:
+    """The number of parameters in the text of a list."""
+    text = re.sub(r"/\*.*?\*/", "", parameters, flags=re.DOTALL).strip()
+    if text in ("", "void"):
+        return 0
+    return ANY if "..." in text else 1 + _commas(text)
+
+
+def _commas(text: str) -> int:
+    depth = commas = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        commas += character == "," and not depth
+    return commas
+
+
+def _changed(view: View, paths: list[str], side: str, called: set[str] | None) -> dict[str, list[_Changed]]:
+    found: dict[str, list[_Changed]] = {}
+    for path in paths:
+        file = view.file(path)
+        now: Entry | None = getattr(file, side)
+        if file.base is None or now is None or not (file.base.is_file and now.is_file):
+            continue
+        before = _arities(view.objects, file.base.oid)
+        if called is not None and called.isdisjoint(before):
+            continue
+        after = _arities(view.objects, now.oid)
+        for name, old in before.items():
+            if name in after and not old & after[name] and (called is None or name in called):
+                found.setdefault(name, []).append(_Changed(path, old, after[name]))
+    return found
+
+
+def _callers(
+    view: View, paths: list[str], adder: str, changer: str, changed: dict[str, list[_Changed]]
+) -> Iterator[Seen | NotChecked]:
+    for path in paths if changed else ():
+        file = view.file(path)
+        try:
+            data = file.data(adder)
+            names = {name for name in changed if name.encode() in data}
+            if names:
+                yield from _calls(file, adder, changer, {name: changed[name] for name in names})
+        except Unreadable as error:
+            yield NotChecked(path, str(error))
+
+
+def _calls(file: FileView, adder: str, changer: str, changed: dict[str, list[_Changed]]) -> Iterator[Seen]:
+    added = dict(file.change("base", adder).added)
+    if not any(name in line for line in added.values() for name in changed):
+        return
+    text = file.text(adder)
+    here = arities(file.text("merged") if file.has_merged and file.merged else text)
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    for number, line in added.items():
+        where = in_result(file, [(number, line)])
+        if not where:
+            continue
+        for match in _CALL.finditer(outline.code(line, "c")):
+            one = changed.get(match[1], [None])[0]
+            passed = _passed(text, starts[number - 1] + line.find(match[1])) if one else None
+            if one and passed in one.old and not {passed, ANY} & (one.new | here.get(match[1], frozenset())):
+                asks = ", ".join(map(str, sorted(one.new)))
+                what = f"{changer} changed {match[1]} in {one.path} to take {asks}"
+                yield Seen(file.path, f"{what}; this call by {adder} passes {passed}", where)
+
+
+def _passed(text: str, start: int) -> int | None:
+    """How many arguments the call passes that begins at ``start``; None where that is not a whole call."""
+    opening = text.find("(", start)
+    depth, quote, arguments = 0, "", ""
+    for place in range(opening, min(len(text), opening + _LONGEST_CALL)):
+        character = text[place]
+        if quote:
+            quote = "" if character == quote and text[place - 1] != "\\" else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+            if not depth:
+                after = text[place + 1 : place + 80].lstrip()
+                return None if after.startswith("{") else _count(arguments[1:])
+        if not quote:
+            arguments += character
+    return None
