@@ -75,7 +75,9 @@ def test_the_natural_answer_is_blocked_by_the_rule_and_not_recorded(demo: DemoFo
 
 
 @needs_engine
-def test_with_the_rule_allowed_the_natural_answer_hangs_in_the_gate(demo: DemoFork) -> None:
+def test_with_the_rule_allowed_the_natural_answer_hangs_in_the_gate_and_is_mended_there(
+    demo: DemoFork,
+) -> None:
     before = demo.git("rev-parse", "5080deploy")
     demo.allow("ple-filler-67", "ple-graph-fence")
     assert demo.stackmerge(*FIVE).code == 3
@@ -85,6 +87,17 @@ def test_with_the_rule_allowed_the_natural_answer_hangs_in_the_gate(demo: DemoFo
     assert "stopped at ple-filler-67: the gate no-graph-fence failed" in ran.err
     assert f"E   {HANG}" in [line.strip() for line in ran.err.splitlines()]
     assert demo.git("rev-parse", "5080deploy") == before
+
+    demo.git("restore", "stackmerge.yaml")
+    demo.resolve("right")
+    mended = demo.stackmerge("continue", "--json")
+    assert mended.code == 0, mended.err
+    assert {g["gate"]: g["outcome"] for g in mended.json["gates"]} == {
+        "no-graph-fence": "passed",
+        "kernel": "passed",
+    }
+    resolution_id(demo)  # one answer, the right one
+    assert demo.show("5080deploy", DISK) + "\n" == (demo.resolutions / "right" / DISK).read_text()
 
 
 @pytest.mark.parametrize(
