@@ -14,6 +14,7 @@ from stackmerge.errors import StackmergeError
 
 if TYPE_CHECKING:
     from stackmerge.publish.publish import Outcome
+    from stackmerge.serving.measure import Measured, Workload
 
 
 def described(texts: Mapping[str, str], out: Path | None, json: bool) -> None:
@@ -50,6 +51,30 @@ def published(outcome: Outcome, json: bool) -> None:
         print(screen.clean(action.words))
     if not outcome.actions:
         print("everything is published already")
+
+
+def measured(load: Workload, found: Measured, json: bool) -> None:
+    """Show what a server did: the median of each metric and its spread."""
+    from stackmerge.serving.record import figures
+
+    shown = figures(found.runs, load.concurrency)
+    if json:
+        _print_json(
+            {
+                "workload": vars(load),
+                "runs": [{**vars(run), "tokens_per_s": run.tokens_per_s} for run in found.runs],
+                "figures": [
+                    {"metric": f.metric, "unit": f.unit, "median": f.middle, "spread": f.spread}
+                    for f in shown
+                ],
+                "notes": list(found.notes),
+            }
+        )
+    for note in found.notes:
+        screen.warn(note)
+    for one in shown if not json else ():
+        values = ", ".join(f"{value:.1f}" for value in one.values)
+        print(f"{one.metric}: {one.middle:.1f} {one.unit} (spread {one.spread * 100:.1f} %, runs {values})")
 
 
 def _write(texts: Mapping[str, str], out: Path) -> None:

@@ -20,6 +20,7 @@ _SIGNS = re.compile(
 _UNFENCED = "<!\u200b--"
 _FENCE = re.compile(r"<!--(?=\s*stackmerge)", re.IGNORECASE)
 _GITHUB = re.compile(r"https://(?:www\.)?github\.com/(?=[\w.-]+/[\w.-]+/(?:pull|issues|commit|discussions)/)")
+_AT_ENTITY = re.compile(r"&(?:#0*64|#x0*40|commat);", re.IGNORECASE)
 _FOREIGN_NUMBER = re.compile(r"\b([\w.-]+/[\w.-]+)#(?=\d)")
 _CODE = re.compile(
     r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|(`+)(?!`).+?(?<!`)\2(?!`)", re.S | re.M
@@ -82,6 +83,7 @@ def prose(text: str) -> str:
 
 def _tamed(text: str) -> str:
     text = re.sub(r"<(?!https?://[^\s<>]+>)", "&lt;", text)
+    text = _AT_ENTITY.sub("@", text)
     text = _GITHUB.sub("https://redirect.github.com/", text)
     text = _FOREIGN_NUMBER.sub(rf"\1#{_BREAK}", text)
     return re.sub(r"(?<![\w/])@(?=\w)", f"@{_BREAK}", text)

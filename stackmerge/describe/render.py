@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined
@@ -37,12 +37,8 @@ class Renderer:
             autoescape=False,
         )
         self._environment.filters |= _FILTERS
-        self._environment.globals |= {
-            "begin": sections.begin,
-            "end": sections.end,
-            "left_out": LEFT_OUT,
-            "sign": sign,
-        }
+        fences = {"begin": _alone(sections.begin), "end": _alone(sections.end)}
+        self._environment.globals |= {**fences, "left_out": LEFT_OUT, "sign": sign}
 
     def body(self, facts: StepFacts, older_rebases: int = 0) -> Body:
         """The sections of a step's description. Raises UsageError, naming file and line, for a bad template."""
@@ -61,6 +57,11 @@ class Renderer:
         parts = self._environment.get_template("stackmerge/parts.md.j2").make_module({"facts": None})
         shown = str(parts.notice(text)).strip()  # type: ignore[attr-defined]
         return Body(((sections.SECTION, "notice"),), {"notice": shown})
+
+
+def _alone(fence: Callable[[str], str]) -> Callable[[str], str]:
+    """The fence on a line of its own, whatever a template puts beside it."""
+    return lambda name: f"\n{fence(name)}\n"
 
 
 def _tidy(body: Body) -> Body:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -60,13 +60,7 @@ class Bench:
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Each metric over the runs."""
-        waits = tuple(median(run.first_token_s) * 1000 for run in self.runs)
-        found = [Figure("decode, each request", "tokens/s", tuple(run.decode_per_s for run in self.runs))]
-        if self.concurrency > 1:
-            found.append(
-                Figure("all requests together", "tokens/s", tuple(run.tokens_per_s for run in self.runs))
-            )
-        return (*found, Figure("time to first token", "ms", waits))
+        return figures(self.runs, self.concurrency)
 
 
 @dataclass(frozen=True)
@@ -85,3 +79,12 @@ class Figure:
     def spread(self) -> float:
         """The distance between the largest and the smallest value, as a share of the median."""
         return (max(self.values) - min(self.values)) / self.middle if self.middle else 0.0
+
+
+def figures(runs: Sequence[ServedRun], concurrency: int) -> tuple[Figure, ...]:
+    """Each metric of a workload over its runs."""
+    found = [Figure("decode, each request", "tokens/s", tuple(run.decode_per_s for run in runs))]
+    if concurrency > 1:
+        found.append(Figure("all requests together", "tokens/s", tuple(run.tokens_per_s for run in runs)))
+    waits = tuple(median(run.first_token_s) * 1000 for run in runs)
+    return (*found, Figure("time to first token", "ms", waits))

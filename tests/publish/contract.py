@@ -59,9 +59,8 @@ def judge(
             _api().validate_request(request)
         _api().validate_response(request, _Response(status, answer))
     except OpenAPIError as error:
-        wrong.append(
-            f"{method} {path} ({status}): {error} {error.__cause__ or ''} {list(getattr(error.__cause__, 'schema_errors', []))[:2]}"
-        )
+        details = list(getattr(error.__cause__, "schema_errors", []))[:2]
+        wrong.append(f"{method} {path} ({status}): {error} {error.__cause__ or ''} {details}")
     return wrong
 
 
@@ -89,7 +88,7 @@ def resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _sample_text(name: str) -> str:
-    return json.dumps(_sample({"$ref": f"#/components/schemas/{name}"}))
+    return json.dumps(_sample({**_document()["components"]["schemas"][name], "nullable": False}))
 
 
 def sample(name: str) -> dict[str, Any]:

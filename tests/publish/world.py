@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.publish import spawn
 from tests.publish.forge_server import TOKEN, Forge
 from tests.sandbox import Ran, Sandbox
 
@@ -48,7 +49,7 @@ class World:
         self.fork.manifest(text)
 
     def rebuild(self, *options: str) -> Any:
-        ran = self.fork.stackmerge("rebuild", *options, "--json")
+        ran = self.run("rebuild", *options, "--json")
         assert ran.code == 0, ran.err
         return ran.json
 
@@ -58,7 +59,7 @@ class World:
         return ran.json
 
     def run(self, *args: str) -> Ran:
-        return self.fork.stackmerge(*args)
+        return spawn.run(args, self.fork.path, self.fork.environment)
 
     def check(self) -> None:
         """What must be true after every complete publication."""
@@ -73,7 +74,7 @@ class World:
         assert not any(pull.merged for pull in self.forge.pulls.values())
         base = "main"
         for line in self.fork.git(
-            "log", "--first-parent", "--reverse", "--format=%H", "main..deploy"
+            "log", "--first-parent", "--reverse", "--format=%H", f"{self.forge.tip('main')}..deploy"
         ).splitlines():
             branch = next(name for name, oid in refs.items() if oid == line and name != "refs/heads/deploy")
             pull = self.forge.open()[branch.removeprefix("refs/heads/")]
