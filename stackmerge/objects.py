@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -115,6 +115,7 @@ class Objects:
         self._directory = directory or Path(repository.path) / "objects"
         self.tree = lru_cache(maxsize=20_000)(self._read_tree)
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
+        self.raw_tree = lru_cache(maxsize=100)(self._read_raw_tree)  # enough for the trees of one step
 
     def read(self, oid: str, kind: int) -> bytes:
         """The content of an object. Raises StackmergeError when it is missing or of another kind."""
@@ -171,7 +172,7 @@ class Objects:
         """The entries of a tree, by name, in git's order."""
         return _by_name(self.raw_tree(oid))
 
-    def raw_tree(self, oid: str) -> list[tuple[bytes, bytes, bytes]]:
+    def _read_raw_tree(self, oid: str) -> Sequence[tuple[bytes, bytes, bytes]]:
         """The entries of a tree as git stores them: octal mode, name, binary id. Many times faster than `tree`."""
         data = b"" if oid == EMPTY_TREE else self.read(oid, pygit2.GIT_OBJECT_TREE)
         return _TREE_ENTRY.findall(data)
@@ -222,17 +223,13 @@ class Objects:
     def invalid_path(self, old: str, new: str) -> str:
         """A path that ``new`` has, ``old`` has not, and git refuses to check out; empty where there is none."""
         before = self.raw_tree(old)
-        known, folders = set(before), {name: raw for mode, name, raw in before if mode == b"40000"}
-        for entry in self.raw_tree(new):
-            if entry in known:
-                continue
-            mode, name, raw = entry
+        for mode, name, raw in sorted(set(self.raw_tree(new)).difference(before)):
             path = os.fsdecode(name)
             if not valid_name(name):
                 return path
             if mode == b"40000":
-                old_folder = folders[name].hex() if name in folders else EMPTY_TREE
-                inner = self.invalid_path(old_folder, raw.hex())
+                folder = next((was.hex() for m, n, was in before if n == name and m == mode), EMPTY_TREE)
+                inner = self.invalid_path(folder, raw.hex())
                 if inner:
                     return f"{path}/{inner}"
         return ""
