@@ -49,6 +49,9 @@ def main() -> int:
     )
     parser.add_argument("--git", default="git", metavar="PROGRAM", help="the git program of both sides")
     parser.add_argument("--bases", type=int, default=20, metavar="N", help="how many (default: 20)")
+    parser.add_argument(
+        "--below", default=BASE, metavar="REV", help="whose first-parent history (default: master)"
+    )
     parser.add_argument("--work", type=Path, metavar="DIR", help="keep the copy here")
     options = parser.parse_args()
     with workplace(options.work) as place:
@@ -57,12 +60,12 @@ def main() -> int:
         print(machine([git]), end="\n\n", flush=True)
         loop = MergeLoop(git.program, copy, place / "work-tree")
         loop.train(git.steps(BASE, TIP))
-        return compare_all(git, loop, options.bases)
+        return compare_all(git, loop, options.below, options.bases)
 
 
-def compare_all(git: Git, loop: MergeLoop, count: int) -> int:
+def compare_all(git: Git, loop: MergeLoop, below: str, count: int) -> int:
     adopted = git.text("rev-parse", "refs/stackmerge/seen/accepted/1")
-    bases = git.text("rev-list", "--first-parent", f"--max-count={count}", BASE).split()
+    bases = git.text("rev-list", "--first-parent", f"--max-count={count}", below).split()
     rows: list[list[object]] = []
     differences: list[tuple[str, Difference]] = []
     for number, base in enumerate(bases):
