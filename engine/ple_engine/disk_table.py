@@ -40,7 +40,7 @@ class DiskRowTable:
     reads_row_ids = False
     context_len = 2  # n-1 of the real model; the constructor sets the spec's
     _filler: Filler | None = None  # started by the first fill
-    _submitted: deque[Future[None]]  # graph fills whose outcome the engine thread has not seen
+    _submitted: deque[Future[None]]  # graph fills whose outcome the engine thread has not seen; with _filler
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class DiskRowTable:
         dtype: torch.dtype = torch.bfloat16,
         device: torch.device | str = "cuda",
     ) -> None:
+        source.check_covers(spec)
         self.num_rows, self.head_dim, self.dtype = source.num_rows, source.head_dim, dtype
         self.eos_token_id, self.context_len = spec.eos_token_id, spec.context_len
         self._scale = source.scale

@@ -52,6 +52,15 @@ class RowSource:
     def paths(self) -> tuple[Path, ...]:
         return tuple(dict.fromkeys(shard.path for shard in self.shards))
 
+    def check_covers(self, spec: HashSpec) -> None:
+        """Raise ValueError, with the last file and key, if `spec` addresses rows that are not there."""
+        if self.num_rows < spec.num_rows:
+            last = self.shards[-1]
+            raise ValueError(
+                f"{last.path}: {last.key}: the table ends here with {self.num_rows} rows, but the hash "
+                f"addresses {spec.num_rows}; is a shard missing, or is it another layer's hash?"
+            )
+
 
 @dataclass(frozen=True)
 class _Tensor:
@@ -76,12 +85,7 @@ def open_row_source(folder: Path | str, spec: HashSpec, prefix: str = "") -> Row
     tensors = [t for path in _files(folder) for t in _header(path) if t.key.startswith(prefix)]
     shards = _ordered_shards(folder, tensors)
     source = RowSource(shards, _scale(folder, tensors))
-    if source.num_rows < spec.num_rows:
-        last = shards[-1]
-        raise ValueError(
-            f"{last.path}: {last.key}: the table ends here with {source.num_rows} rows, but the hash "
-            f"addresses {spec.num_rows}; is a shard missing, or is it another layer's hash?"
-        )
+    source.check_covers(spec)
     return source
 
 

@@ -18,5 +18,5 @@ def run_conformance(*arguments: str, first: Path | None = None) -> subprocess.Co
         env={**os.environ, "PYTHONPATH": os.pathsep.join([*path, str(ENGINE)])},
         capture_output=True,
         text=True,
-        timeout=250,
+        timeout=550,
     )

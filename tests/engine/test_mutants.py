@@ -10,6 +10,7 @@ import torch
 from mutants import Mutant, mutate
 from run_conformance import run_conformance
 
+pytestmark = pytest.mark.timeout(600)
 STUCK = "TimeoutError: a fill waited on stream position"
 
 KILLED = [

@@ -124,6 +124,13 @@ def test_a_batch_larger_than_the_staging_is_refused(tmp_path: Path) -> None:
             pass
 
 
+def test_a_hash_of_another_table_is_refused_before_anything_is_allocated(tmp_path: Path) -> None:
+    write_table(tmp_path, SPEC)
+    source = open_row_source(tmp_path, SPEC)
+    with pytest.raises(ValueError, match=r"model-2\.safetensors: .*shard_3"):
+        DiskRowTable(source, small_spec(base=600))
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="pinned staging needs a GPU")
 def test_the_constructor_takes_what_the_environment_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
