@@ -113,10 +113,16 @@ def test_only_git_and_remote_start_git() -> None:
     assert spawned == [], "merge may name the type of a child, not start one"
 
 
+def is_command_line(name: str) -> bool:
+    """cli and screen, what they are split into (`cli_publish`, `rerere_cli`), and the folder of what they show."""
+    part = name.removeprefix("stackmerge.").partition(".")[0]
+    return part in ("show", "__main__") or bool({"cli", "screen"} & set(part.split("_")))
+
+
 def test_only_the_command_line_prints_and_exits() -> None:
     own_process = only("gate.runner")  # a program of its own, which answers on its standard output
     for name, tree in modules().items():
-        if name in only("cli", "__main__") | own_process or name.startswith("stackmerge.screen"):
+        if name in own_process or is_command_line(name):
             continue
         found = set(calls(tree))
         assert not found & {"print", "input", "exit", "sys.exit", "SystemExit", "os._exit", "typer.echo"}, (
