@@ -65,7 +65,7 @@ class Judge:
         """Raises Unreadable where a file cannot be looked into, or the rule is wrong."""
         none = Verdict(self.rule, self.file)
         if not globs.matches(self.file.path, self.rule.paths) or not self._may_match():
-            return none
+            return self._moved() if globs.matches(self.file.path, self.rule.paths) else none
         sides = ("ours", "theirs", "merged") if self.file.has_merged else ("ours", "theirs")
         there = [side for side in sides if getattr(self.file, side) is not None]
         missing = tuple(dict.fromkeys(gone for side in there for gone in self.facts(side).missing))
@@ -76,9 +76,24 @@ class Judge:
                 return self._matched(roles, missing)
         return Verdict(self.rule, self.file, missing=missing)
 
+    def _moved(self) -> Verdict:
+        """Where one side took the file away and the other changed what the rule is about, it is elsewhere now."""
+        file, words = self.file, (fact.words for fact in self.rule.facts.values())
+        gone = (
+            file.base is not None
+            and None in (file.ours, file.theirs)
+            and file.base not in (file.ours, file.theirs)
+        )
+        data = b"\n".join(file.data(side) for side in ("base", "ours", "theirs"))
+        concerned = gone and file.ours != file.theirs and any(holds(data, word) for word in words)
+        return Verdict(self.rule, file, missing=("the file",) if concerned else ())
+
     def _may_match(self) -> bool:
         """Could the hazard's facts hold, by the words that they need?"""
-        data = b"\n".join(self.file.data(side) for side in ("ours", "theirs", "merged"))
+        sides = ("ours", "theirs", "merged")
+        if self.file.base is not None and None in (self.file.ours, self.file.theirs):
+            return False
+        data = b"\n".join(self.file.data(side) for side in sides)
         return all(holds(data, words) for words in fact_finding.words_of(self.rule))
 
     def _retired(self) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ast_grep_py import SgNode
 
 _DEPTH = 3
+_LEAVES = ("return", "raise", "throw")
 _MOST = 400
 
 
@@ -189,11 +190,22 @@ def _matches(fact: Fact, scope: Scope, first: int) -> Iterator[Match]:
 def _counts(fact: Fact, found: SgNode, site: Site, at: int, scope: Scope) -> bool:
     if fact.after is not None:
         span = scope.functions[fact.within.rpartition(".")[2]]
-        ends = [_span(node)[1] for node in scope.find(fact.after, span)]
-        if not ends or at < min(ends):
+        if not any(_span(node)[1] <= at and _goes_on(node, at) for node in scope.find(fact.after, span)):
             return False
     surroundings = [{"inside": {**rule, "stopBy": "end"}} for rule in fact.unless_inside]
     return not any(parse.matches(node, rule) for node in (found, *site.calls) for rule in surroundings)
+
+
+def _goes_on(node: SgNode, at: int) -> bool:
+    """Is the place ``at`` reached from ``node``, or does a block that ends in between leave the function?"""
+    for outer in node.ancestors():
+        first, last = _span(outer)
+        if first <= at < last:
+            return True
+        inner = [child for child in outer.children() if child.is_named()] if "block" in outer.kind() else []
+        if inner and inner[-1].kind().startswith(_LEAVES):
+            return False
+    return True
 
 
 def _env(found: SgNode, fact: Fact) -> dict[str, str]:
