@@ -114,8 +114,15 @@ NO_RECORD: dict[str, Callable[[dict[str, object]], str]] = {
 }
 
 
-@pytest.mark.parametrize("folder", ["exact", "fixup"])
-@pytest.mark.parametrize("how", [*NO_RECORD, "no path"])
+@pytest.mark.parametrize(
+    ("folder", "how"),
+    [
+        *(("exact", how) for how in NO_RECORD),
+        ("exact", "no path"),
+        ("fixup", "no path"),
+        ("fixup", "no JSON"),
+    ],
+)
 def test_a_provenance_that_is_no_record(trained_once: Sandbox, folder: str, how: str) -> None:
     fork = trained_once
     before = fork.git("rev-parse", REF)

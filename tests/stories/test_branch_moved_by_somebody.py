@@ -60,3 +60,22 @@ def test_a_step_branch_that_was_deleted_is_made_again(fork: Sandbox) -> None:
     assert rebuild(fork)["state"] == "accepted"
     assert branches(fork) == before
     assert fork.graph("deploy", "v1") == "* Merge red <- red\n    A red\n"
+
+
+def test_when_one_branch_cannot_be_made_none_moves_and_the_result_waits(fork: Sandbox) -> None:
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"red": "red\n"}, "red")
+    fork.manifest(manifest("red", prefix="d/"))
+    fork.git("branch", "d/01-red/in-the-way", "v1")
+    before = branches(fork)
+
+    refused = fork.stackmerge("rebuild")
+    assert refused.code == 1
+    assert refused.err.startswith("error: no ref was moved: git update-ref: ")
+    assert branches(fork) == before
+    assert fork.stackmerge("status", "--json").json["state"] == "candidate"
+
+    fork.git("branch", "-D", "d/01-red/in-the-way")
+    assert fork.stackmerge("continue").code == 0
+    assert fork.graph("deploy", "v1") == "* Merge red <- red\n    A red\n"
