@@ -36,6 +36,7 @@ _HOW = {
     "by hand": "by hand",
 }
 _SOURCES = {"hand": "by hand", "train": "learned from the history", "import": "imported from an rr-cache"}
+_PLACE = re.compile(r"^((?:[\w-]+=)?)/[^\s'\"<>]*/([^/\s'\"<>]+)$")
 _MARKER = re.compile(rb"^<{7,}(?: .*)?\r?$", re.MULTILINE)
 
 
@@ -191,17 +192,15 @@ def _recorded(used: Used) -> str:
 
 
 def _hazards(record: StepRecord) -> tuple[HazardFact, ...]:
-    found = getattr(record, "hazards", ())
     return tuple(
         HazardFact(f.rule, f.severity, f.title, f.path, tuple(f.lines), f.disposition, f.reason, f.hint)
-        for f in found
+        for f in record.hazards
     )
 
 
 def _portable(gate: GateResult) -> GateResult:
     """The result without the places of this machine in its command."""
-    words = (re.sub(r"(?<![\w.:/])/[^\s:=]*/(?=[^/\s]+$)", "", word) for word in gate.command)
-    return replace(gate, command=tuple(words))
+    return replace(gate, command=tuple(_PLACE.sub(r"\1\2", word) for word in gate.command))
 
 
 def _logs(gates: Iterable[GateResult]) -> tuple[tuple[str, str], ...]:

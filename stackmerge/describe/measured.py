@@ -57,7 +57,7 @@ def _how(bench: Bench) -> str:
         "one request at a time" if bench.concurrency == 1 else f"{bench.concurrency} requests at a time"
     )
     return (
-        f"streamed chat completions, {bench.tokens} tokens, `ignore_eos`, {at_a_time}, {bench.requests} a run, "
+        f"Streamed chat completions, {bench.tokens} tokens, `ignore_eos`, {at_a_time}, {bench.requests} a run, "
         "salted prompts so that no prefix cache hits"
     )
 

@@ -112,7 +112,7 @@ def test_before_and_after_of_a_step_are_kept_and_shown(fork: Sandbox, relay: Rel
     rounding = 0.1 + 100 * 0.05 * (1 + after / before) / before
     assert float(cells[3].split()[0]) == pytest.approx((after / before - 1) * 100, abs=rounding)
     assert cells[4] == "3"
-    assert f"streamed chat completions, {TOKENS} tokens, `ignore_eos`, one request at a time" in text
+    assert f"Streamed chat completions, {TOKENS} tokens, `ignore_eos`, one request at a time" in text
     assert "- server: `serve --fast`" in text
 
     rebuild(fork, "--onto", "v2")
