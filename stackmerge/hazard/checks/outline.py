@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from stackmerge.hazard import languages
@@ -98,15 +98,15 @@ def _signatures_in_blob(objects: object, oid: str) -> frozenset[tuple[str, str]]
     return frozenset(found)
 
 
-def defined_anywhere(view: View, name: str, language: str) -> bool | None:
-    """Does any file of the result define ``name``? None where there are too many to look at."""
-    return defined_elsewhere(view, name, language, set())
+def defined_elsewhere(
+    view: View, name: str, language: str, side: str, apart: Collection[str] = ()
+) -> bool | None:
+    """Does any file of the result but those in ``apart`` define ``name``? None where there are too many.
 
-
-def defined_elsewhere(view: View, name: str, language: str, apart: set[str]) -> bool | None:
-    """Does any file of the result but those in ``apart`` define ``name``? None where there are too many."""
+    Before the merge the result is taken to be as on ``side``.
+    """
     seen = 0
-    for path, oid in _files(view, view.sides.merged or view.sides.ours, ""):
+    for path, oid in _files(view, view.sides.merged or getattr(view.sides, side), ""):
         if path in apart or languages.of(path) != language:
             continue
         seen += 1

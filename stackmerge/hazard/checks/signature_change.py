@@ -128,17 +128,20 @@ def _calls(
         where = in_result(file, [(call.line, line)])
         if not where or not candidates:
             continue
-        if all(one.breaks(call) for one in candidates) and not _means_another(view, candidates, call):
+        if all(one.breaks(call) for one in candidates) and not _means_another(
+            view, candidates, call, changer
+        ):
             first = candidates[0]
             what = f"{changer} changed what {first.dotted} in {first.path} takes; this call by {adder} fits the old"
             yield Seen(file.path, what, where)
 
 
-def _means_another(view: View, candidates: list[_Changed], call: python.Call) -> bool:
+def _means_another(view: View, candidates: list[_Changed], call: python.Call, changer: str) -> bool:
     """A method is known by its name alone: is there another of that name that did not change?"""
     if not call.attribute:
         return False
-    return outline.defined_elsewhere(view, call.name, "python", {one.path for one in candidates}) is not False
+    apart = {one.path for one in candidates}
+    return outline.defined_elsewhere(view, call.name, "python", changer, apart) is not False
 
 
 def _may_mean(one: _Changed, call: python.Call, file: FileView) -> bool:

@@ -115,7 +115,7 @@ def _references(
         return
     for one in here:
         lines = in_result(file, [(n, line) for n, line in added if _refers(line, one, language)])
-        if lines and _reaches(one, file, text, language) and not _is_defined(view, one, file, text, language):
+        if lines and _reaches(one, file, text, language) and not _is_defined(view, one, file, text, remover):
             what = f"{one.name} was removed from {one.path} by {remover}; lines that {adder} adds use it"
             yield Seen(file.path, what, lines[:_MANY])
 
@@ -143,8 +143,9 @@ def _reaches(one: Removed, file: FileView, text: str, language: str) -> bool:
     return re.search(rf"{imported}|\b{module}\.{name}\b", text) is not None
 
 
-def _is_defined(view: View, one: Removed, file: FileView, text: str, language: str) -> bool:
+def _is_defined(view: View, one: Removed, file: FileView, text: str, remover: str) -> bool:
     """Is there something else that the reference can mean?"""
+    language = languages.of(file.path)
     name = re.escape(one.name)
     if language == "python" and not one.method:
         if file.path != one.path:
@@ -152,4 +153,6 @@ def _is_defined(view: View, one: Removed, file: FileView, text: str, language: s
         bound = rf"^\s*(?:from\s[^\n]*)?import\s[^\n]*\b{name}\b|^\s*{name}\s*[:=]|\b(?:as|for)\s+{name}\b"
         local = rf"\bdef\s+\w+\([^)]*\b{name}\b|[(,]\s*{name}\s*=|^\s+{name},?\s*$|\bdef\s+{name}\b"
         return re.search(rf"{bound}|{local}", text, re.MULTILINE) is not None
-    return outline.defined_anywhere(view, one.name, language) is not False
+    if file.path != one.path and one.name in outline.defined(text, language):
+        return True
+    return outline.defined_elsewhere(view, one.name, language, remover) is not False
