@@ -25,7 +25,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,8 +137,9 @@ class Trainee:
             self._repository.git, self._repository.objects, self._repository.merger, self._resolutions
         )
         self._heads: set[str] = set()
-        self.ours, self.peer = Score(), Score()
-        self.unseen = 0
+        self.ours: dict[str, Score] = defaultdict(Score)
+        self.peer: dict[str, Score] = defaultdict(Score)
+        self.unseen: Counter[str] = Counter()
 
     def learn(self, oid: str) -> None:
         commit = self._repository.objects.commit(oid)
@@ -161,10 +162,10 @@ class Trainee:
         merged = self._history.remake(oid)
         made = self._replayer.replay(merged, head=head, step=topic(commit.message), below=below)
         reasons = [f"{settled_path(u.conflict)} ({u.conflict.kind}): {u.reason}" for u in made.unresolved]
-        self.unseen += bool(reasons) and head not in self._heads
-        self._score(self.ours, oid, "" if reasons else made.tree, reasons)
-        tree = self._rerere(merged)
-        self._score(self.peer, oid, tree, ["some file is not resolved"])
+        kind = self._history.kind(oid)
+        self.unseen[kind] += bool(reasons) and head not in self._heads
+        self._score(self.ours[kind], oid, "" if reasons else made.tree, reasons)
+        self._score(self.peer[kind], oid, self._rerere(merged), ["some file is not resolved"])
 
     def _score(self, score: Score, oid: str, tree: str, reasons: list[str]) -> None:
         objects = self._repository.objects
@@ -201,9 +202,10 @@ class Trainee:
         except rerere.MalformedConflict:
             return None
         for text in self._resolutions.text(parsed.id) if parsed else []:
-            images = [self._repository.objects.blob(oid) for oid in (text.preimage, text.postimage)]
             assert parsed is not None
-            found = merge_file(self._repository.git, images[0], parsed.preimage, images[1], own)
+            before, after = (self._repository.objects.blob(oid) for oid in (text.preimage, text.postimage))
+            same = before == parsed.preimage
+            found = after if same else merge_file(self._repository.git, before, parsed.preimage, after, own)
             if found is not None:
                 return attributes.cleaned(conflict.path, found, own)
         return None
@@ -236,34 +238,33 @@ def earlier(history: History, training: Iterable[str], trials: Iterable[str]) ->
 def report(history: History, train: list[str], options: argparse.Namespace) -> None:
     training = history.merges(*train)
     tried = history.merges("--first-parent", options.tried)
-    kinds = Counter(map(history.kind, tried))
-    print(
-        f"git {history.repository.git.version_text}; {len(tried)} first-parent merges of {options.tried} since"
-    )
-    print(
-        f"{options.since}: {kinds['conflict']} conflict, {kinds['clean']} are clean, {kinds['evil']} clean but"
-    )
-    print("changed by hand. Training: ", end="")
+    counts = Counter(map(history.kind, tried))
     trained = Counter(map(history.kind, training))
-    print(f"{len(training)} merges of `{options.train}`, {trained['conflict']} of them conflicted.\n")
-    both = sorted({*training, *tried}, key=history.date)
-    for kind in ("conflict", "evil", "clean") if options.clean else ("conflict",):
-        trials = [oid for oid in tried if history.kind(oid) == kind]
-        print("\n".join(table(history, kind, {"": training, ", both": both}, trials, options.list)) + "\n")
+    print(
+        f"git {history.repository.git.version_text}. Since {options.since}, {len(tried)} first-parent merges of"
+        f" {options.tried}: {counts['conflict']} conflict, {counts['clean']} are clean, {counts['evil']} are clean"
+        f" but changed by hand. Training: {len(training)} merges of `{options.train}`, {trained['conflict']} of"
+        " them conflicted.\n"
+    )
+    kinds = ("conflict", "evil", "clean") if options.clean else ("conflict",)
+    trials = [oid for oid in tried if history.kind(oid) in kinds]
+    trainees = {
+        "recorded": recorded(history, training, trials),
+        "earlier": earlier(history, training, trials),
+        "earlier, both": earlier(history, sorted({*training, *tried}, key=history.date), trials),
+    }
+    for kind in kinds:
+        print("\n".join(table(kind, counts[kind], trainees, options.list)) + "\n", flush=True)
 
 
-def table(
-    history: History, kind: str, trainings: dict[str, list[str]], trials: list[str], details: bool
-) -> Iterator[str]:
+def table(kind: str, count: int, trainees: dict[str, Trainee], details: bool) -> Iterator[str]:
     columns = " | ".join(f"{who}: resolved | {' | '.join(RESULTS)}" for who in ("rerere", "stackmerge"))
-    yield f"| {kind}: {len(trials)} trials, trained on | {columns} | of these, head not in the training |"
+    yield f"| {kind}: {count} trials, trained on | {columns} | of these, head not in the training |"
     yield "|---" * 10 + "|"
-    trainees = {"recorded": recorded(history, trainings[""], trials)}
-    trainees |= {f"earlier{name}": earlier(history, merges, trials) for name, merges in trainings.items()}
     for name, trainee in trainees.items():
-        yield f"| {name} | {trainee.peer.row()} | {trainee.ours.row()} | {trainee.unseen} |"
+        yield f"| {name} | {trainee.peer[kind].row()} | {trainee.ours[kind].row()} | {trainee.unseen[kind]} |"
     for name, trainee in trainees.items() if details else ():
-        for who, score in (("rerere", trainee.peer), ("stackmerge", trainee.ours)):
+        for who, score in (("rerere", trainee.peer[kind]), ("stackmerge", trainee.ours[kind])):
             shown = score.lines if who == "stackmerge" else [x for x in score.lines if DIFFERENT in x]
             yield from ("", f"{name}, {who}:", *shown)
 
