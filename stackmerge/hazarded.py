@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from stackmerge.ancestry import Ancestry
 from stackmerge.errors import StackmergeError
 from stackmerge.hazard import Allow, Rules, Sides, blocks
 from stackmerge.hazard.evaluate import Examined, examine, relevant
@@ -18,12 +19,17 @@ class Hazards:
     """Asks the rules about the steps of one stack. ``allow`` says by step which of them a person has answered."""
 
     def __init__(
-        self, repository: Repository, rules: Rules, allow: Mapping[str, Sequence[Allow]] | None = None
+        self,
+        repository: Repository,
+        rules: Rules,
+        allow: Mapping[str, Sequence[Allow]] | None = None,
+        ancestry: Ancestry | None = None,
     ) -> None:
         self._repository = repository
         self._objects = repository.objects
         self._rules = rules
         self._allow = allow or {}
+        self._ancestry = ancestry
 
     def inputs(self, step: PlannedStep) -> str:
         """What the answer for a step depends on besides its trees."""
@@ -49,7 +55,8 @@ class Hazards:
         if step.kind == "pick":
             base = self._objects.parent_tree(step.head)
         else:
-            base = base_tree(self._repository, ours, step.head)
+            bases = self._ancestry.merge_bases(ours, step.head) if self._ancestry else None
+            base = base_tree(self._repository, ours, step.head, bases)
         commit = self._objects.commit
         return Sides(base, commit(ours).tree, commit(step.head).tree, merged)
 
@@ -77,14 +84,12 @@ class Hazards:
         )
 
 
-def base_tree(repository: Repository, ours: str, theirs: str) -> str:
+def base_tree(repository: Repository, ours: str, theirs: str, bases: list[str] | None = None) -> str:
     """The tree that a merge starts from: of the merge base, or of several merged as git itself does it."""
-    first = repository.merge_base(ours, theirs)
-    if first is None:
+    if bases is None:
+        bases = repository.git.run("merge-base", "--all", ours, theirs, ok=(0, 1)).stdout.decode().split()
+    if not bases:
         return EMPTY_TREE
-    bases = [first]
-    if _may_have_more(repository, first, theirs):
-        bases = repository.git.text("merge-base", "--all", ours, theirs).split()
     tree, base = repository.objects.commit(bases[0]).tree, bases[0]
     for other in bases[1:]:
         tree = repository.merger.merge(base, other).tree
@@ -94,10 +99,3 @@ def base_tree(repository: Repository, ours: str, theirs: str) -> str:
             type(commit)(tree, (base, other), commit.author, commit.committer, "merge bases\n")
         )
     return tree
-
-
-def _may_have_more(repository: Repository, base: str, theirs: str) -> bool:
-    """Without a merge in what theirs added there is one merge base."""
-    walk = repository.raw.walk(theirs)
-    walk.hide(base)
-    return any(len(commit.parent_ids) > 1 for commit in walk)

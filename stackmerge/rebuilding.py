@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from stackmerge import accept, cache, gated, proof
 from stackmerge.accept import NotAccepted
+from stackmerge.ancestry import Ancestry
 from stackmerge.build import Builder
 from stackmerge.errors import Exit, UsageError
 from stackmerge.gate.outcome import unproven_on_gpu
@@ -69,13 +70,16 @@ def silent(_: str) -> None:
 
 
 def builder_of(stack: Stack, made: Plan, resolutions: Resolutions) -> Builder:
-    return Builder(stack.repository, resolutions, stack.manifest.policies, made.base, hazards_of(stack))
+    return Builder(stack.repository, resolutions, stack.manifest.policies, made.base, hazards_of(stack, made))
 
 
-def hazards_of(stack: Stack) -> Hazards:
+def hazards_of(stack: Stack, made: Plan) -> Hazards:
     """The rules that apply to a stack: the shipped ones, and those in the ``hazards`` folder of its repository."""
     allow = {step.name: step.allow for step in stack.manifest.steps}
-    return Hazards(stack.repository, load_rules([stack.manifest.path.parent / "hazards"]), allow)
+    rules = load_rules([stack.manifest.path.parent / "hazards"])
+    repository = stack.repository
+    ancestry = Ancestry(repository.git, repository.objects, made.base, (step.head for step in made.steps))
+    return Hazards(repository, rules, allow, ancestry)
 
 
 def done_of(run: Run) -> tuple[StepRecord, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
 import pygit2
 
+from stackmerge.ancestry import first_outside, own_commits
 from stackmerge.attributes import Attributes
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.git import Git, GitFailed
@@ -117,11 +118,9 @@ class Repository:
         wanted = {head for head in heads if (head, base) not in self._forks}
         if not wanted:
             return
-        asked = "".join(f"{line}\n" for line in (*sorted(wanted), f"^{base}"))
-        done = self.git.run("rev-list", "--topo-order", "--parents", "--stdin", stdin=asked.encode())
-        parents = {line[:40]: line[41:].split() for line in done.stdout.decode().splitlines()}
+        own = own_commits(self.git, wanted, base)
         for head in wanted:
-            met = _first_outside(head, parents)
+            met = first_outside(head, own)
             best = self.git.text("merge-base", head, base) if len(met) > 1 else next(iter(met), None)
             self._forks[head, base] = best
 
@@ -139,16 +138,3 @@ class Repository:
         except GitFailed as error:
             hint = "set user.name and user.email with `git config`"
             raise StackmergeError("git does not know who you are", hint) from error
-
-
-def _first_outside(head: str, parents: Mapping[str, list[str]]) -> set[str]:
-    """The first commits on each way down from ``head`` that ``parents`` does not list."""
-    met, seen, left = set(), {head}, [head]
-    while left:
-        at = left.pop()
-        if at not in parents:
-            met.add(at)
-            continue
-        left += [parent for parent in parents[at] if parent not in seen]
-        seen.update(parents[at])
-    return met
