@@ -251,11 +251,15 @@ class Builder:
 
 
 def _message(step: PlannedStep, used: Sequence[Used]) -> str:
-    """The message of a merge that nobody has written one for."""
-    number = f" ({step.pr if '#' in step.pr else '#' + step.pr})" if step.pr else ""
+    """The message of a merge that nobody has written one for.
+
+    No ``#``: a forge would link each rebuild's commit from the pull request that it names.
+    """
+    pull = step.pr.replace("#", " PR ") if "#" in step.pr else f"PR {step.pr}"
+    number = f" ({pull})" if step.pr else ""
     body = f"\n{step.notes.strip()}\n" if step.notes.strip() else ""
     trailers = [f"{STEP_TRAILER} {step.name}"]
-    trailers += [f"Upstream-PR: {step.pr}"] if step.pr else []
+    trailers += [f"Upstream-PR: {pull.removeprefix('PR ')}"] if step.pr else []
     trailers += [f"Resolution: {u.kind} {u.id[:12]} {u.path}" for u in used if u.kind != "policy"]
     return f"Merge {step.title or step.name}{number}\n{body}\n" + "\n".join(trailers) + "\n"
 

@@ -74,7 +74,7 @@ def test_a_pull_request_is_fetched_by_its_number(fork: Sandbox, author: Sandbox,
     assert built["steps"][0]["head"] == author.git("rev-parse", "red")
     again = fork.stackmerge("update", "red")
     assert "unchanged" in again.err
-    assert fork.graph("deploy", "v1") == "* Merge red (#7) <- red\n    M a\n"
+    assert fork.graph("deploy", "v1") == "* Merge red (PR 7) <- red\n    M a\n"
 
 
 def test_what_cannot_be_fetched_is_said(fork: Sandbox, author: Sandbox, tmp_path: Path) -> None:
