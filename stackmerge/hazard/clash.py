@@ -14,6 +14,7 @@ from stackmerge.hazard.patterns import fill_in, holds, literals
 from stackmerge.hazard.rule import Assertion, Condition, Rule
 from stackmerge.hazard.view import FileView, Unreadable
 
+_WHOLE_LINES = 5000  # compiling more takes longer than all the rest; then only what was looked at
 _STRAIGHT = ({"one": "ours", "other": "theirs"}, {"one": "theirs", "other": "ours"})
 
 
@@ -165,8 +166,10 @@ class Judge:
     def _refuse_invalid(self) -> None:
         """Silence about a file that is no Python would be a false answer."""
         text = self.file.text("merged")
-        for region in parse.regions(text, "python", self.rule.scope, self.rule.words):
-            problem = parse.python_problem(region.text)
+        whole = text.count("\n") < _WHOLE_LINES
+        regions = parse.regions(text, "python", self.rule.scope, self.rule.words)
+        for part in [text] if whole else [region.text for region in regions]:
+            problem = parse.python_problem(part)
             if problem:
                 raise Unreadable(problem)
 
