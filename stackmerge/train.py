@@ -15,7 +15,7 @@ from stackmerge.repository import Repository
 from stackmerge.resolution import Exact, Fixup, Provenance, Resolutions, Text
 
 _TOPIC = re.compile(
-    r"Merge (?:remote-tracking )?(?:branch(?:es)?|tag|commit) '([^']+)'|Merge pull request (#\d+)"
+    r"Merge (?:remote-tracking )?(?:branch(?:es)?|tag|commit) '([^']+)'( of \S+)?|Merge pull request (#\d+)"
 )
 
 
@@ -32,9 +32,9 @@ class Trained:
 
 
 def topic(message: str) -> str:
-    """The topic that a merge's message names; empty when it names none."""
+    """The topic that a merge's message names, with the repository it came from; empty when it names none."""
     found = _TOPIC.search(message.partition("\n")[0])
-    return (found[1] or found[2]) if found else ""
+    return (found[3] or found[1] + (found[2] or "")) if found else ""
 
 
 def merges_of(repository: Repository, ranges: Sequence[str]) -> list[str]:
