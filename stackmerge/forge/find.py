@@ -44,10 +44,9 @@ def place(settings: Publishing, url: str, wanted: str = "") -> Place:
             f"say it with --forge or `publish.forge`: {', '.join(FORGES)}",
         )
     repository = settings.repository or re.sub(r"\.git$", "", path.strip("/"))
-    if "/" not in repository:
-        raise UsageError(
-            f"the remote's address names no OWNER/NAME on {host}", "say it with `publish.repository`"
-        )
+    if "/" not in repository or not (host or (settings.repository and settings.api)):
+        hint = "say where it is with `publish.repository`, and `publish.api` where the address does not tell"
+        raise UsageError(f"the remote's address names no OWNER/NAME on {host or 'a forge'}", hint)
     default = "https://api.github.com" if host == "github.com" else f"https://{netloc}{_PATHS[kind]}"
     return Place(kind, host, repository, settings.api or default)
 

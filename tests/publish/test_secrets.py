@@ -1,0 +1,89 @@
+"""The token: in the header of a request and in git's environment, and in nothing that is seen or kept."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.publish.forge_server import TOKEN, Refusal
+from tests.publish.world import World
+
+PAIR = base64.b64encode(f"x-access-token:{TOKEN}".encode()).decode()
+SPY = """#!/bin/sh
+printf '%s\\n' "$*" >> "{log}.argv"
+env >> "{log}.env"
+exec "{git}" "$@"
+"""
+GATE = "gates:\n- name: env\n  run: env\n"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.close()
+
+
+def spy(world: World) -> Path:
+    """A git in front of git that writes down what it was given."""
+    git = next(Path(d, "git") for d in os.environ["PATH"].split(":") if Path(d, "git").is_file())
+    folder = world.root / "bin"
+    folder.mkdir()
+    (folder / "git").write_text(SPY.format(log=world.root / "seen", git=git))
+    (folder / "git").chmod(0o755)
+    world.fork.environment["PATH"] = f"{folder}:{world.fork.environment['PATH']}"
+    return world.root / "seen"
+
+
+def kept(world: World) -> Iterator[tuple[Path, bytes]]:
+    """Every file that the repository and the remote hold, objects unpacked."""
+    for place in (world.fork.path, world.forge.bare):
+        for path in place.rglob("*"):
+            if path.is_file():
+                yield path, path.read_bytes()
+    yield (
+        Path("objects"),
+        world.fork.git("cat-file", "--batch-all-objects", "--batch").encode(errors="replace"),
+    )
+
+
+def test_it_is_in_no_argument_no_output_and_no_file(world: World) -> None:
+    seen = spy(world)
+    world.rebuild()
+    world.forge.refusals = [Refusal(403, {"Retry-After": "1"}, f"token {TOKEN} is too fast")]
+    outputs = [world.run("publish"), world.run("publish", "--json"), world.run("publish", "--dry-run")]
+    assert [ran.code for ran in outputs] == [0, 0, 0]
+    pushes = [line for line in Path(f"{seen}.argv").read_text().splitlines() if " push " in f" {line} "]
+    assert pushes
+    for secret in (TOKEN, PAIR):
+        assert all(secret not in ran.out + ran.err for ran in outputs)
+        assert secret not in Path(f"{seen}.argv").read_text()
+        assert [path for path, data in kept(world) if secret.encode() in data] == []
+    assert PAIR in Path(f"{seen}.env").read_text()  # where it is: the environment of git, for fetch and push
+
+
+def test_it_is_in_no_error(world: World) -> None:
+    world.rebuild()
+    world.forge.refusals = [Refusal(403, {}, f"token {TOKEN} may not do this")]
+    refused = world.run("publish")
+    assert refused.code == 1
+    assert "token *** may not do this" in refused.err
+    assert TOKEN not in refused.err + refused.out
+    world.forge.close()
+    gone = world.run("publish")
+    assert gone.code == 1
+    assert TOKEN not in gone.err + gone.out
+    assert PAIR not in gone.err + gone.out
+
+
+def test_gates_do_not_get_it(world: World) -> None:
+    world.manifest(("red",), more=GATE)
+    done = world.rebuild()
+    logs = [Path(gate["log"]).read_text(errors="replace") for gate in done["gates"]]
+    assert logs
+    assert "PATH=" in logs[0]
+    assert all(TOKEN not in log and "GH_TOKEN" not in log for log in logs)
