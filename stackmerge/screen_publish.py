@@ -49,6 +49,8 @@ def published(outcome: Outcome, json: bool) -> None:
         screen.warn(note)
     for action in outcome.actions:
         print(screen.clean(action.words))
+    for step, pull in outcome.pulls.items() if outcome.written else ():
+        print(f"{screen.clean(step)}: {screen.clean(pull.url)}")
     if not outcome.actions:
         print("everything is published already")
 

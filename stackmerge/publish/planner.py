@@ -75,7 +75,9 @@ def _updates(
     for target in found.targets:
         pull = found.pulls.get(target.branch)
         if pull is None:
-            updates += [Update(target.step, target.branch, ("body",))] if target.step in unknown else []
+            if target.step in unknown:
+                texts.first(target.step)  # too long a body is an error now, not after the push
+                updates.append(Update(target.step, target.branch, ("body",)))
             continue
         edit = texts.edit(target, replace(pull, base=found.trunk) if target.step in away else pull)
         notes += [
@@ -100,6 +102,6 @@ def _closes(found: Situation) -> list[Close]:
 def _shut(found: Situation) -> list[str]:
     steps = {target.branch: target.step for target in found.targets}
     return [
-        f"pull request {pull.number} ({steps[branch]}) was closed by a person and is left alone"
+        f"pull request {pull.number} ({steps[branch]}) was {pull.state} by a person and is left alone"
         for branch, pull in found.shut.items()
     ]

@@ -63,11 +63,8 @@ def _publish(
     stack: Stack, run: Run, remote: Remote, forge: Forge, dry: bool, tell: Callable[[str], None]
 ) -> Outcome:
     found = situation.read(stack, run, remote, forge, tell)
-    numbers = {
-        target.step: found.pulls[target.branch].number
-        for target in found.targets
-        if target.branch in found.pulls
-    }
+    shown = {**found.pulls, **found.shut}
+    numbers = {target.step: shown[target.branch].number for target in found.targets if target.branch in shown}
     texts = Texts(gather(stack, run, numbers), renderer_of(stack, forge.sign), forge.limit)
     made: Plan = plan(found, texts, numbers)
     if dry:

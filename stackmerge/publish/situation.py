@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stackmerge import accept
 from stackmerge.errors import StackmergeError, UsageError
-from stackmerge.forge.base import CLOSED, MERGED, Forge, Pull
+from stackmerge.forge.base import CLOSED, MERGED, OPEN, Forge, Pull
 from stackmerge.journal import Run, stack_ref
 from stackmerge.publish import state
 from stackmerge.publish.state import Published
@@ -23,7 +23,7 @@ class Situation:
     """Everything that a plan is made from.
 
     ``pulls`` are the open pull requests by branch, ``leaving`` those by branch whose steps have left the stack,
-    ``shut`` the branches whose pull requests a person closed; ``wanted`` refs include the trunk where it is behind.
+    ``shut`` those that a person closed or merged; ``wanted`` refs include the trunk where it is behind.
     """
 
     run: Run
@@ -54,24 +54,33 @@ def read(stack: Stack, run: Run, remote: Remote, forge: Forge, tell: Callable[[s
     shut: dict[str, Pull] = {}
     for target in aims:
         tell(f"reading the pull request of {target.step}")
-        found = _pull(forge, record, target.branch)
-        if found and found.state == CLOSED:
-            shut[target.branch] = found
-        elif found:
-            pulls[target.branch] = found
+        found = _pull(
+            forge, record, target.branch, merged=_in_trunk(stack, target, there[f"refs/heads/{trunk}"])
+        )
+        if found:
+            (pulls if found.state == OPEN else shut)[target.branch] = found
     live = {target.branch for target in aims}
     leaving = {b: forge.get(one.number) for b, one in record.pulls.items() if b not in live}
     earlier = _earlier(stack) | {ref: {there[ref]} for ref in trunk_move}
     return Situation(run, record, aims, branches | trunk_move, there, earlier, pulls, leaving, shut, trunk)
 
 
-def _pull(forge: Forge, record: Published, branch: str) -> Pull | None:
-    """The pull request of a branch: the one we know, unless it is merged or was closed by us; else an open one."""
+def _pull(forge: Forge, record: Published, branch: str, *, merged: bool) -> Pull | None:
+    """The pull request of a branch: the one we know, unless it was closed by us or merged as it is no more.
+
+    ``merged``: everything of the branch is in the trunk. Else an open one that somebody has opened.
+    """
     known = record.pulls.get(branch)
     found = forge.get(known.number) if known else None
-    if found and found.state != MERGED and not (found.state == CLOSED and closed_by_us(found)):
+    if found and (found.state == OPEN or (found.state == MERGED and merged)):
+        return found
+    if found and found.state == CLOSED and not closed_by_us(found):
         return found
     return forge.find(branch)
+
+
+def _in_trunk(stack: Stack, target: Target, trunk: str) -> bool:
+    return stack.repository.has(trunk) and stack.repository.is_ancestor(target.commit, trunk)
 
 
 def _earlier(stack: Stack) -> dict[str, set[str]]:

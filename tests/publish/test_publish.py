@@ -249,6 +249,30 @@ def test_a_pull_request_that_a_person_closed_stays_closed(world: World) -> None:
     assert len(world.forge.pulls) == 3
 
 
+def test_a_pull_request_that_a_person_merged_is_not_opened_again(world: World) -> None:
+    """ "Merge them in order": the lowest is in the trunk now."""
+    world.rebuild()
+    world.publish()
+    world.forge.git("update-ref", "refs/heads/main", world.forge.tip("d/red"))
+    world.forge.branches_moved()
+    assert world.forge.pulls[11].merged
+    world.forge.forget()
+    again = world.publish()
+    assert again["notes"] == ["pull request 11 (red) was merged by a person and is left alone"]
+    assert world.forge.writes == []
+
+
+def test_too_long_a_text_is_an_error_before_anything_is_sent(world: World) -> None:
+    world.manifest(("red", "green"))
+    path = world.fork.path / "stackmerge.yaml"
+    path.write_text(path.read_text() + f"  notes: {'x' * 70_000}\n")
+    world.rebuild()
+    refused = world.run("publish")
+    assert refused.code == 1
+    assert refused.err.startswith("error: the description of green has ")
+    assert world.forge.writes == []
+
+
 def test_a_pull_request_opened_by_hand_is_taken_over_below_its_text(world: World) -> None:
     world.rebuild()
     world.fork.git("push", "-q", str(world.forge.bare), "d/red")
