@@ -7,6 +7,7 @@ one or the newest parent's if that is later, and a commit that would come out th
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -255,13 +256,18 @@ def _message(step: PlannedStep, used: Sequence[Used]) -> str:
 
     No ``#``: a forge would link each rebuild's commit from the pull request that it names.
     """
-    pull = step.pr.replace("#", " PR ") if "#" in step.pr else f"PR {step.pr}"
+    pull = _quiet(step.pr if "#" in step.pr else f"#{step.pr}")
     number = f" ({pull})" if step.pr else ""
-    body = f"\n{step.notes.strip()}\n" if step.notes.strip() else ""
+    body = f"\n{_quiet(step.notes.strip())}\n" if step.notes.strip() else ""
     trailers = [f"{STEP_TRAILER} {step.name}"]
     trailers += [f"Upstream-PR: {pull.removeprefix('PR ')}"] if step.pr else []
     trailers += [f"Resolution: {u.kind} {u.id[:12]} {u.path}" for u in used if u.kind != "policy"]
-    return f"Merge {step.title or step.name}{number}\n{body}\n" + "\n".join(trailers) + "\n"
+    return f"Merge {_quiet(step.title or step.name)}{number}\n{body}\n" + "\n".join(trailers) + "\n"
+
+
+def _quiet(text: str) -> str:
+    """``#7`` and ``OWNER/REPO#7`` without the sign that makes them a mention."""
+    return re.sub(r"#(?=\d)", "PR ", re.sub(r"(?<=\w)#(?=\d)", " PR ", text))
 
 
 def _outcome(used: Sequence[Used]) -> str:
