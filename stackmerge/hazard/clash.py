@@ -65,6 +65,8 @@ class Judge:
     def verdict(self) -> Verdict:
         """Raises Unreadable where a file cannot be looked into, or the rule is wrong."""
         none = Verdict(self.rule, self.file)
+        if not any(self._changed_enough(roles) for roles in self._orientations()):
+            return none
         if not globs.matches(self.file.path, self.rule.paths) or not self._may_match():
             return self._moved() if globs.matches(self.file.path, self.rule.paths) else none
         sides = ("ours", "theirs", "merged") if self.file.has_merged else ("ours", "theirs")
@@ -72,10 +74,20 @@ class Judge:
         missing = tuple(dict.fromkeys(gone for side in there for gone in self.facts(side).missing))
         if self._retired():
             return Verdict(self.rule, self.file, retired=True)
-        for roles in _STRAIGHT if "one" in self.rule.sides else ({},):
+        for roles in self._orientations():
             if self._matches(roles):
                 return self._matched(roles, missing)
         return Verdict(self.rule, self.file, missing=missing)
+
+    def _orientations(self) -> tuple[Mapping[str, str], ...]:
+        return _STRAIGHT if "one" in self.rule.sides else ({},)
+
+    def _changed_enough(self, roles: Mapping[str, str]) -> bool:
+        """Did every side that must have added or removed something change the file at all? Asked without reading."""
+        return not any(
+            condition.needs_change and getattr(self.file, roles.get(name, name)) == self.file.base
+            for name, condition in self.rule.sides.items()
+        )
 
     def _moved(self) -> Verdict:
         """Where one side took the file away and the other changed what the rule is about, it is elsewhere now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,8 @@ from stackmerge.shipped import folder
 
 # Part of the digest: a change of what the checks find must not be hidden by results made before it.
 _CHECKS = "1"
+_CHECK = re.compile(r"^check:", re.MULTILINE)
+_PATHS = re.compile(r"^match:[ \t]*\n  paths: \[([^\]\[{}#\\]*)\][ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,21 @@ class Rules:
                 )
             found[one.id] = one
         return tuple(found[name] for name in sorted(found))
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The globs of every rule of facts. Most steps match none, and then no rule is parsed at all."""
+        found: list[str] = []
+        for file in self.files:
+            text = file.read_text("utf-8", "replace")
+            if _CHECK.search(text):
+                continue
+            plain = _PATHS.search(text)
+            if plain:
+                found += [word.strip().strip("\"'") for word in plain[1].split(",")]
+            else:
+                found += rules.read(file).paths
+        return tuple(found)
 
     def only(self, name: str) -> Rules:
         """These rules without any other than one. Raises UsageError."""

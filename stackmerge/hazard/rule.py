@@ -67,6 +67,12 @@ class Condition:
     any: tuple[Condition, ...] = ()
     pr: str = ""
 
+    @property
+    def needs_change(self) -> bool:
+        """Can it hold only for a side that differs from the base?"""
+        inner = bool(self.any) and all(one.needs_change for one in self.any)
+        return bool(self.adds or self.removes) or inner
+
     def facts(self) -> set[str]:
         own = {*self.adds, *self.removes, *self.has, *self.lacks}
         return own.union(*(inner.facts() for inner in self.any))

@@ -172,17 +172,12 @@ class View:
 
     def file(self, path: str) -> FileView:
         if path not in self._files:
-            look = self.objects.lookup
-            merged = self.sides.merged
-            self._files[path] = FileView(
-                self.objects,
-                path,
-                look(self.sides.base, path),
-                look(self.sides.ours, path),
-                look(self.sides.theirs, path),
-                look(merged, path) if merged is not None else None,
-                merged is not None,
-            )
+            look, merged = self.objects.lookup, self.sides.merged
+            known = self.theirs_changed.get(path)
+            base, theirs = known or (look(self.sides.base, path), look(self.sides.theirs, path))
+            ours = look(self.sides.ours, path)
+            result = look(merged, path) if merged is not None else None
+            self._files[path] = FileView(self.objects, path, base, ours, theirs, result, merged is not None)
         return self._files[path]
 
     def files(self) -> Iterator[FileView]:
