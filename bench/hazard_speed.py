@@ -74,7 +74,7 @@ def many_files(place: Path, rounds: int) -> list[tuple[str, str, str]]:
     theirs = {name: f"THEIRS = {n}\n{text}" for n, (name, text) in enumerate(base.items())}
     merged = {name: f"THEIRS = {n}\n{text}" for n, (name, text) in enumerate(ours.items())}
     sides = Sides(*(tree(objects, files) for files in (base, ours, theirs, merged)))
-    subprocess.run(["git", "-C", place / "many.git", "repack", "-adq"], check=True)
+    pack(place / "many.git", sides)
     rules = load([])
     canonical = replace(rules.get("ple-graph-fence"), paths=("**",))
 
@@ -97,6 +97,20 @@ def many_files(place: Path, rounds: int) -> list[tuple[str, str, str]]:
             "",
         ),
     ]
+
+
+def pack(repository: Path, sides: Sides) -> None:
+    """Put everything into a pack, as it is in a repository that was cloned."""
+    names = "\n".join(str(tree_id) for tree_id in vars(sides).values())
+    listed = subprocess.run(
+        ["git", "-C", repository, "rev-list", "--objects", "--no-object-names", "--stdin"],
+        input=names, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    place = repository / "objects" / "pack" / "pack"
+    subprocess.run(
+        ["git", "-C", repository, "pack-objects", "-q", place], input=listed.stdout.encode(), check=True
+    )
+    subprocess.run(["git", "-C", repository, "prune-packed", "-q"], check=True)
 
 
 def edited(objects: Objects, sides: Sides, start: str) -> str:

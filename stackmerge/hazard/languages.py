@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-
 # Asked for another one, ast-grep panics, and no `except Exception` sees it.
 AST_GREP = (
     "bash", "c", "cpp", "csharp", "css", "elixir", "go", "haskell", "hcl", "html", "java", "javascript",
@@ -70,4 +68,4 @@ _BY_SUFFIX = {
 
 def of(path: str) -> str:
     """The language of a path by its name; empty for an unknown one."""
-    return _BY_SUFFIX.get(PurePosixPath(path).suffix.lower(), "")
+    return _BY_SUFFIX.get(path[path.rfind(".") :].lower(), "")

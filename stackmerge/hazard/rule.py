@@ -67,7 +67,7 @@ class Condition:
     any: tuple[Condition, ...] = ()
     pr: str = ""
 
-    @property
+    @cached_property
     def needs_change(self) -> bool:
         """Can it hold only for a side that differs from the base?"""
         inner = bool(self.any) and all(one.needs_change for one in self.any)
