@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from stackmerge.describe.facts import StepFacts
@@ -20,26 +20,38 @@ def fitted(
     ``render`` makes the sections (and is told how many rebase notes are left out), ``put`` the whole body.
     Raises StackmergeError where even the shortest is too long.
     """
-    sizes: list[int] = []
-    for smaller, left_out in _smaller(facts):
-        merged = put(render(smaller, left_out))
-        if len(merged.text) <= limit:
-            return merged
-        sizes.append(len(merged.text))
+
+    def made(smaller: StepFacts, left_out: int) -> Merged:
+        return put(render(smaller, left_out))
+
+    whole = made(facts, 0)
+    if len(whole.text) <= limit:
+        return whole
+    notes = facts.rebases
+    kept = _most(len(notes) - 1, lambda count: len(made(*_first(facts, count)).text) <= limit)
+    if kept:
+        return made(*_first(facts, kept))
+    newest, left_out = _first(facts, 1)
+    bare = replace(newest, environment=())
+    for smaller in (bare, replace(bare, benchmarks=None)):
+        cut = made(smaller, left_out)
+        if len(cut.text) <= limit:
+            return cut
     raise StackmergeError(
-        f"the description of {facts.step} has {sizes[-1]:,} characters where {limit:,} are allowed",
+        f"the description of {facts.step} has {len(cut.text):,} characters where {limit:,} are allowed",
         "shorten the step's notes, or what was written around the sections by hand",
     )
 
 
-def _smaller(facts: StepFacts) -> Iterator[tuple[StepFacts, int]]:
-    """The facts whole, with fewer and fewer old rebase notes, without environment, without benchmarks."""
-    notes = facts.rebases
-    for kept in range(len(notes), 0, -1):
-        yield replace(facts, rebases=notes[:kept]), len(notes) - kept
-    newest, left_out = notes[:1], max(len(notes) - 1, 0)
-    if not notes:
-        yield facts, 0
-    bare = replace(facts, rebases=newest, environment=())
-    yield bare, left_out
-    yield replace(bare, benchmarks=None), left_out
+def _first(facts: StepFacts, count: int) -> tuple[StepFacts, int]:
+    """The facts with the newest ``count`` rebase notes, and how many are left out."""
+    return replace(facts, rebases=facts.rebases[:count]), max(len(facts.rebases) - count, 0)
+
+
+def _most(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number from 1 to ``most`` that fits, by bisection; 0 where none does."""
+    low, high = 0, max(most, 0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low

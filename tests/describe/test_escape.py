@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stackmerge.describe import escape
@@ -103,6 +103,7 @@ def test_upstream_links_do_not_ping() -> None:
     ]
 
 
+@settings(max_examples=80, deadline=None)
 @given(st.text(max_size=60))
 @example("0)")
 @example("+\r\n=")

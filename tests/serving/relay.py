@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+_EVENT = re.compile(rb".+?(?:\n\n|\Z)", re.DOTALL)
 _PIECE = re.compile(rb'"delta":\{"content":"(?:[^"\\]|\\.)+"')
 
 
@@ -39,10 +40,14 @@ class Exchange:
 
 
 class Relay:
-    """Listens on 127.0.0.1; every connection is one exchange, for it answers no second request on one."""
+    """Listens on 127.0.0.1; every connection is one exchange, for it answers no second request on one.
 
-    def __init__(self, host: str, port: int) -> None:
+    Events go on ``apart`` seconds from each other, so that a busy machine is no reason for them to come together.
+    """
+
+    def __init__(self, host: str, port: int, apart: float = 0.0) -> None:
         self._target = (host, port)
+        self.apart = apart
         self.exchanges: list[Exchange] = []
         self._socket = socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=self._accept, daemon=True).start()
@@ -69,8 +74,10 @@ class Relay:
             self.exchanges.append(exchange)
             server.sendall(request)
             while data := server.recv(65536):
-                exchange.parts.append((time.perf_counter(), data))
-                client.sendall(data)
+                for event in _EVENT.findall(data):
+                    time.sleep(self.apart)
+                    exchange.parts.append((time.perf_counter(), event))
+                    client.sendall(event)
 
     def _request(self, client: socket.socket) -> bytes:
         """One whole request, with `Connection: close` in it."""

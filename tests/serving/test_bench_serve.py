@@ -49,6 +49,7 @@ def bench(fork: Sandbox, relay: Relay, *options: str) -> spawn.Ran:
 
 
 def test_its_numbers_are_those_of_a_hand_count(fork: Sandbox, relay: Relay) -> None:
+    relay.apart = 0.01
     ran = bench(fork, relay, "--requests", "2", "--runs", "3", "--json")
     assert ran.code == 0, ran.err
     runs = ran.json["runs"]
@@ -61,7 +62,7 @@ def test_its_numbers_are_those_of_a_hand_count(fork: Sandbox, relay: Relay) -> N
         assert run["tokens"] == sum(one.pieces for one in pair)
         for shown, one in zip(run["first_token_s"], pair, strict=True):
             by_hand = one.time_of(1) - one.asked
-            assert by_hand <= shown <= by_hand + 0.25
+            assert by_hand <= shown <= by_hand + 1.0
         by_hand = median((TOKENS - 1) / (one.time_of(TOKENS) - one.time_of(1)) for one in pair)
         assert run["decode_per_s"] == pytest.approx(by_hand, rel=0.3)
     figures = {one["metric"]: one["median"] for one in ran.json["figures"]}
