@@ -7,14 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from stackmerge.errors import UsageError
+from stackmerge.options import HERE, MANIFEST, File, Json, Repo
 
-Repo = Annotated[Path, typer.Option("--repo", help="The repository (default: the current directory).")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
-File = Annotated[
-    str, typer.Option("--manifest", metavar="FILE", help="The manifest, in the top of the repository.")
-]
-HERE = Path()
-MANIFEST = "stackmerge.yaml"
 Open = Callable[[Path, str], Any]
 
 
@@ -40,10 +34,10 @@ def _add_describe(app: typer.Typer, open_stack: Open) -> None:
         json: Json = False,
     ) -> None:
         """Write the text of a step's pull request, from the journal."""
-        from stackmerge import screen_publish
         from stackmerge.describe.describe import describe as run
         from stackmerge.describe.describe import described, newest
         from stackmerge.publish.publish import numbers
+        from stackmerge.show import publish as show
 
         if step and everything:
             raise UsageError("a step and --all exclude each other", "")
@@ -51,7 +45,7 @@ def _add_describe(app: typer.Typer, open_stack: Open) -> None:
         with stack.repository:
             names = described(newest(stack)) if everything else [step] if step else []
             texts = run(stack, names, numbers(stack))
-        screen_publish.described(texts, out, json)
+        show.described(texts, out, json)
 
 
 def _add_publish(app: typer.Typer, open_stack: Open) -> None:
@@ -68,13 +62,14 @@ def _add_publish(app: typer.Typer, open_stack: Open) -> None:
         json: Json = False,
     ) -> None:
         """Push every branch of the accepted rebuild, and bring its pull requests up to date."""
-        from stackmerge import screen, screen_publish
+        from stackmerge import screen
         from stackmerge.publish.publish import publish as run
+        from stackmerge.show import publish as show
 
         stack = open_stack(repo, manifest)
         with stack.repository, screen.Progress("publishing") as progress:
             outcome = run(stack, dry=dry_run, forge=forge, tell=progress.line)
-        screen_publish.published(outcome, json)
+        show.published(outcome, json)
 
 
 def _add_serve(app: typer.Typer, open_stack: Open) -> None:
@@ -103,9 +98,10 @@ def _add_serve(app: typer.Typer, open_stack: Open) -> None:
         json: Json = False,
     ) -> None:
         """Measure an OpenAI-compatible server with streamed chat completions."""
-        from stackmerge import screen, screen_publish
+        from stackmerge import screen
         from stackmerge.serving.keep import check, keep
         from stackmerge.serving.measure import Workload, measure
+        from stackmerge.show import publish as show
 
         load = Workload(url, model, tokens, concurrency, requests, runs)
         stack = open_stack(repo, manifest) if step else None
@@ -116,4 +112,4 @@ def _add_serve(app: typer.Typer, open_stack: Open) -> None:
         if stack:
             with stack.repository:
                 keep(stack, step, side, load, found, server)
-        screen_publish.measured(load, found, json)
+        show.measured(load, found, json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from stackmerge.errors import StackmergeError
@@ -32,27 +32,22 @@ def moves(
     ``earlier`` are commits that accepted rebuilds had on each ref: on a first publication they are ours as well.
     Raises StackmergeError, with nothing done, where a branch is at a commit that we did not put there.
     """
-    push: list[RefUpdate] = []
-    notes: list[str] = []
-    foreign: list[str] = []
-    for ref, new in wanted.items():
-        now = there.get(ref, "")
-        ours = record.ours(ref) or set(earlier.get(ref, ()))
-        if now and now != new and now not in ours:
-            foreign.append(_foreign(ref, now, record))
-        elif now != new:
-            push.append(RefUpdate(ref, new, now))
-            if not now and ref in record.branches:
-                notes.append(f"{_branch(ref)} was deleted on the remote: it is made again")
-    delete: list[RefUpdate] = []
-    for ref in sorted({*record.branches, *record.pending} - set(wanted)):
-        now = there.get(ref, "")
-        if now and now not in record.ours(ref):
-            foreign.append(_foreign(ref, now, record))
-        elif now:
-            delete.append(RefUpdate(ref, "", now))
+    gone = sorted({*record.branches, *record.pending} - set(wanted))
+    foreign = [
+        _foreign(ref, there[ref], record)
+        for ref in [*wanted, *gone]
+        if there.get(ref, "") not in {"", wanted.get(ref, ""), *(record.ours(ref) or earlier.get(ref, ()))}
+    ]
     if foreign:
-        _refuse(foreign)
+        hint = "somebody else's commits: take them into the step and rebuild, or put the branch back; then try again"
+        raise StackmergeError(f"nothing was pushed: {'; '.join(foreign)}", hint)
+    push = [RefUpdate(ref, new, there.get(ref, "")) for ref, new in wanted.items() if there.get(ref) != new]
+    delete = [RefUpdate(ref, "", there[ref]) for ref in gone if ref in there]
+    notes = [
+        f"{_branch(update.ref)} was deleted on the remote: it is made again"
+        for update in push
+        if not update.lease and update.ref in record.branches
+    ]
     return Moves(tuple(push), tuple(delete), tuple(notes))
 
 
@@ -64,8 +59,3 @@ def _foreign(ref: str, now: str, record: Published) -> str:
     left = record.branches.get(ref)
     where = f", where {left[:_SHORT]} was published" if left else ", which was never published from here"
     return f"{_branch(ref)} is at {now[:_SHORT]}{where}"
-
-
-def _refuse(foreign: Sequence[str]) -> None:
-    hint = "somebody else's commits: take them into the step and rebuild, or put the branch back; then publish again"
-    raise StackmergeError(f"nothing was pushed: {'; '.join(foreign)}", hint)

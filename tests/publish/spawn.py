@@ -16,7 +16,7 @@ _PRELOADED = [
     "jinja2.sandbox",
     "stackmerge.cli",
     "stackmerge.publish.publish",
-    "stackmerge.screen_publish",
+    "stackmerge.show.publish",
     "tests.publish.spawn",
 ]
 _CONTEXT = multiprocessing.get_context("forkserver")
