@@ -32,6 +32,8 @@ class Fixups:
         used: list[Used] = []
         unresolved: list[Unresolved] = []
         for group in _by_merge(own):
+            if group[0].head != head and below and self._is_ancestor(group[0].head, below):
+                continue  # an earlier head of the step is below already, and what it needed with it
             found = self._apply_group(tree, group, below)
             tree = found.tree
             used += found.used

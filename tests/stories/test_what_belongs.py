@@ -140,6 +140,17 @@ def test_a_fixup_of_a_file_that_went_away_is_asked_about(fork: Sandbox) -> None:
     assert reason(stopped, "red") == "the recorded fixup does not apply to what is there now"
 
 
+def test_what_an_earlier_head_needed_is_not_made_again_once_that_head_is_below(fork: Sandbox) -> None:
+    fork.commit({"lib": "def old\n", "use": "call old\n"}, "one")
+    fork.branch("red", "main", {"lib": "def new\n"}, "red")
+    fork.git("reset", "-q", "--hard", trained(fork, "main", "red", {"use": "call new\n"}))
+    fork.commit({"use": None}, "two")
+    fork.git("tag", "v1")
+    fork.branch("red", "red", {"more": "red\n"}, "more red")
+    fork.manifest(manifest("red"))
+    assert outcomes(rebuild(fork)) == {"red": "clean"}
+
+
 def test_heads_that_meet_the_other_way_round_are_asked_about(fork: Sandbox) -> None:
     """Fixed when red was merged onto blue. Here blue is merged onto red: its file still has the old name."""
     renamed(fork)
