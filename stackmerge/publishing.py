@@ -17,7 +17,8 @@ class Publishing:
     """Where a stack is published; what is empty is found out from the remote's URL.
 
     ``remote`` is what branches are pushed to, ``repository`` is OWNER/NAME there, ``trunk`` the branch that the
-    lowest pull request is based on, ``upstream`` the OWNER/NAME whose numbers the steps' `pr` mean.
+    lowest pull request is based on, ``upstream`` the OWNER/NAME whose numbers the steps' `pr` mean, and
+    ``upstream_branch`` what bases come from.
     """
 
     remote: str = "origin"
@@ -27,6 +28,7 @@ class Publishing:
     trunk: str = "main"
     draft: bool = False
     upstream: str = ""
+    upstream_branch: str = "main"
     how_to_test: str = ""
     templates: str = ""
 
@@ -42,6 +44,7 @@ def read(top: Mapping[str, Node], upstream: Mapping[str, Node]) -> Publishing:
         api=_matching(keys.get("api"), r"https?://[^\s@?#]+", "an address").rstrip("/"),
         trunk=_matching(keys.get("trunk"), r"[A-Za-z0-9][A-Za-z0-9._/-]*", "a branch") or "main",
         draft="draft" in keys and keys["draft"].one_of(("true", "false")) == "true",
+        upstream_branch=upstream["branch"].line_of_text() if "branch" in upstream else "main",
         upstream=_repository(upstream.get("repository")),
         how_to_test=top["how_to_test"].text() if "how_to_test" in top else "",
         templates=top["templates"].line_of_text() if "templates" in top else "",

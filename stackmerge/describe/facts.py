@@ -154,6 +154,7 @@ class StepFacts:
     count: int
     base: str
     trunk: str
+    upstream_branch: str
     below: str
     below_number: int | None
     merged: MergedFact

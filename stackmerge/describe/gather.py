@@ -94,6 +94,7 @@ class Gatherer:
             count=len(self._run.plan.steps),
             base=self._run.plan.base,
             trunk=self._settings.trunk,
+            upstream_branch=self._settings.upstream_branch,
             below=below.name if below else "",
             below_number=None,
             merged=self._merged(planned, record),

@@ -63,6 +63,7 @@ def facts(text: str = "plain") -> StepFacts:
         count=2,
         base="1" * 40,
         trunk="main",
+        upstream_branch="main",
         below="green",
         below_number=11,
         merged=merged,

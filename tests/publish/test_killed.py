@@ -106,3 +106,27 @@ def test_a_republication_that_does_everything(world: World) -> None:
         listed + read + leaving + retargeted + pushed + opened + updated + closed + deleted
     )
     assert {p.state for p in world.forge.pulls.values() if p.head in ("d/red", "d/pink")} == {"closed"}
+
+
+def test_killed_after_the_push_and_rebuilt_before_the_next_run(world: World) -> None:
+    """What a killed push may have left on the remote is ours, though no run has confirmed it."""
+    world.rebuild()
+    world.publish()
+    world.rebuild("--onto", "v2")
+    forge, pid = world.forge, list[int]()
+
+    def kill(at: int) -> bool:
+        pushed = forge.log[at - 1][1].endswith("git-receive-pack")
+        if pushed:
+            os.killpg(pid[0], signal.SIGKILL)
+        return pushed
+
+    forge.after = kill
+    ran = spawn.run(("publish",), world.fork.path, world.fork.environment, pid.append)
+    assert ran.code == -signal.SIGKILL
+    assert forge.tip("deploy") == world.fork.git("rev-parse", "deploy")
+    forge.dead, forge.after = False, None
+
+    world.rebuild("--onto", "v3")
+    world.publish()
+    world.check()

@@ -109,6 +109,40 @@ def test_a_title_that_a_person_wrote_stays(world: World) -> None:
     assert "pull request 11: title was edited by a person and is kept" in done["notes"]
 
 
+def test_a_title_of_ours_follows_the_manifest(world: World) -> None:
+    world.fork.path.joinpath("stackmerge.yaml").write_text(
+        (world.fork.path / "stackmerge.yaml")
+        .read_text()
+        .replace("repository: keeper/fork", "draft: true, repository: keeper/fork")
+        + "  title: 'Blue: the @best #1 colour'\n"
+    )
+    world.rebuild()
+    world.publish()
+    assert [pull.draft for pull in world.forge.pulls.values()] == [True] * 3
+    assert world.forge.open()["d/blue"].title == "Merge upstream PR 303: Blue: the @best #1 colour"
+    manifest = world.fork.path / "stackmerge.yaml"
+    manifest.write_text(manifest.read_text().replace("the @best #1 colour", "a colour"))
+    world.rebuild()
+    done = world.publish()
+    world.check()
+    assert world.forge.open()["d/blue"].title == "Merge upstream PR 303: Blue: a colour"
+    assert done["notes"] == []
+
+
+def test_back_to_an_earlier_state(world: World) -> None:
+    world.rebuild()
+    world.publish()
+    first = {number: pull.body for number, pull in world.forge.pulls.items()}
+    refs = world.forge.refs()
+    world.rebuild("--onto", "v2")
+    world.publish()
+    assert world.run("undo").code == 0
+    world.publish()
+    world.check()
+    assert {number: pull.body for number, pull in world.forge.pulls.items()} == first
+    assert world.forge.refs() == refs | {"refs/heads/main": world.fork.git("rev-parse", "v2")}
+
+
 def test_reordering_merges_nothing_by_accident(world: World) -> None:
     world.rebuild()
     world.publish()

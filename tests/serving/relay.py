@@ -6,6 +6,7 @@ import re
 import socket
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 _EVENT = re.compile(rb".+?(?:\n\n|\Z)", re.DOTALL)
@@ -65,7 +66,11 @@ class Relay:
                 client, _ = self._socket.accept()
             except OSError:
                 return
-            threading.Thread(target=self._relay, args=(client,), daemon=True).start()
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with suppress(OSError):  # the client has what it wanted, and is gone
+            self._relay(client)
 
     def _relay(self, client: socket.socket) -> None:
         with client, socket.create_connection(self._target) as server:
