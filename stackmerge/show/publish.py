@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import re
 import sys
 from collections.abc import Mapping
@@ -15,15 +14,18 @@ from stackmerge.errors import StackmergeError
 if TYPE_CHECKING:
     from stackmerge.publish.publish import Outcome
     from stackmerge.serving.measure import Measured, Workload
+    from stackmerge.serving.record import Figure
 
 
 def described(texts: Mapping[str, str], out: Path | None, json: bool) -> None:
     """Print descriptions, or write them into a folder."""
-    if json:
-        _print_json({"descriptions": dict(texts)})
     if out:
         _write(texts, out)
-    elif not json:
+    if json:
+        screen.print_json({"descriptions": dict(texts)})
+    elif out:
+        screen.out(f"wrote {len(texts)} descriptions to {out}")
+    else:
         sys.stdout.write("\n".join(texts.values()))
 
 
@@ -35,7 +37,7 @@ def published(outcome: Outcome, json: bool) -> None:
         pulls = {
             step: {"number": p.number, "url": p.url, "head": p.head_sha} for step, p in outcome.pulls.items()
         }
-        _print_json(
+        screen.print_json(
             {
                 "status": "planned" if outcome.dry else "published",
                 "actions": [as_json(action) for action in outcome.actions],
@@ -48,11 +50,11 @@ def published(outcome: Outcome, json: bool) -> None:
     for note in outcome.notes:
         screen.warn(note)
     for action in outcome.actions:
-        print(screen.clean(action.words))
+        screen.out(screen.clean(action.words))
     for step, pull in outcome.pulls.items() if outcome.written else ():
-        print(f"{screen.clean(step)}: {screen.clean(pull.url)}")
+        screen.out(screen.clean(f"{step}: {pull.url}"))
     if not outcome.actions:
-        print("everything is published already")
+        screen.out("everything is published already")
 
 
 def measured(load: Workload, found: Measured, json: bool) -> None:
@@ -61,7 +63,7 @@ def measured(load: Workload, found: Measured, json: bool) -> None:
 
     shown = figures(found.runs, load.concurrency)
     if json:
-        _print_json(
+        screen.print_json(
             {
                 "workload": vars(load),
                 "runs": [{**vars(run), "tokens_per_s": run.tokens_per_s} for run in found.runs],
@@ -74,9 +76,14 @@ def measured(load: Workload, found: Measured, json: bool) -> None:
         )
     for note in found.notes:
         screen.warn(note)
-    for one in shown if not json else ():
-        values = ", ".join(f"{value:.1f}" for value in one.values)
-        print(f"{one.metric}: {one.middle:.1f} {one.unit} (spread {one.spread * 100:.1f} %, runs {values})")
+    if not json:
+        rows = [_row(one) for one in shown]
+        screen.table("", ("metric", "median", "spread", "runs"), rows)
+
+
+def _row(one: Figure) -> tuple[str, str, str, str]:
+    values = ", ".join(f"{value:.1f}" for value in one.values)
+    return one.metric, f"{one.middle:.1f} {one.unit}", f"{one.spread * 100:.1f} %", values
 
 
 def _write(texts: Mapping[str, str], out: Path) -> None:
@@ -87,8 +94,3 @@ def _write(texts: Mapping[str, str], out: Path) -> None:
             (out / f"{number:02d}-{safe}.md").write_text(text, encoding="utf-8")
     except OSError as error:
         raise StackmergeError(f"cannot write to {out}: {error.strerror}", "") from error
-    screen.said(f"wrote {len(texts)} descriptions to {out}", {}, False)
-
-
-def _print_json(found: object) -> None:
-    sys.stdout.write(jsonlib.dumps(found, indent=2, ensure_ascii=True) + "\n")

@@ -124,6 +124,8 @@ def test_all_is_written_to_files_and_is_the_same_each_time(demo: Sandbox, tmp_pa
     files = sorted(path.name for path in tmp_path.iterdir())
     assert files[0] == "01-min-p-415.md"  # the one below it landed
     assert (tmp_path / "05-ple-hash-338.md").read_text() == described(demo, "ple-hash-338")
+    both = demo.stackmerge("describe", "ple-hash-338", "--out", str(tmp_path), "--json").json
+    assert both["descriptions"]["ple-hash-338"] == described(demo, "ple-hash-338")
     assert described(demo, "ple-hash-338", "--json") == described(demo, "ple-hash-338", "--json")
 
 
