@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from stackmerge.errors import UsageError
-from stackmerge.hazard import rule as rules
+from stackmerge.hazard import reading
 from stackmerge.hazard.rule import Rule
 from stackmerge.shipped import folder
 
@@ -35,7 +35,7 @@ class Rules:
         """Every rule. Raises UsageError where one is malformed, or where two files of a folder share an id."""
         found: dict[str, Rule] = {}
         for file in self.files:
-            one = rules.read(file)
+            one = reading.read(file)
             before = found.get(one.id)
             if before and before.file.parent == file.parent:
                 raise UsageError(
@@ -57,7 +57,7 @@ class Rules:
             if plain:
                 found += [word.strip().strip("\"'") for word in plain[1].split(",")]
             else:
-                found += rules.read(file).paths
+                found += reading.read(file).paths
         return tuple(found)
 
     def only(self, name: str) -> Rules:
@@ -84,7 +84,7 @@ def load(paths: Iterable[Path]) -> Rules:
     """
     folders = dict.fromkeys([shipped(), *(path.resolve() for path in paths)])
     files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
-    wanted = [file for file in files if file.parent == shipped() or rules.is_rule(file)]
+    wanted = [file for file in files if file.parent == shipped() or reading.is_rule(file)]
     state = hashlib.sha256(_CHECKS.encode())
     for file in wanted:
         state.update(file.name.encode() + b"\0" + hashlib.sha256(_read(file)).digest())

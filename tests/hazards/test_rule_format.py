@@ -9,7 +9,7 @@ import pytest
 from stackmerge.errors import UsageError
 from stackmerge.hazard import load
 from stackmerge.hazard.patterns import literals
-from stackmerge.hazard.rule import read
+from stackmerge.hazard.reading import read
 from stackmerge.hazard.selftest import prove
 
 GOOD = """\
