@@ -41,7 +41,10 @@ def _doubled(file: FileView) -> Iterator[Seen]:
     }
     if not twice:
         return
-    runs = [run for run in _runs(file.lines("merged"), twice) if sum(_telling(t) for _, t in run) >= _LINES]
+    new = {
+        text for text in twice if not counts["base"][text]
+    }  # a line of the base is one that people write often
+    runs = [run for run in _runs(file.lines("merged"), twice) if len({t for _, t in run} & new) >= _LINES]
     blocks = Counter(tuple(text for _, text in run) for run in runs)
     for run in runs:
         if blocks[tuple(text for _, text in run)] > 1 or _contained(run, runs):
