@@ -80,7 +80,7 @@ def environment(git: str) -> dict[str, str]:
 
 def stackmerge(repository: Path, *args: str, git: str = "git", ok: Sequence[int] = (0,)) -> Ran:
     """Run ``stackmerge ARGS --repo REPOSITORY --json`` as a process of its own."""
-    command = [sys.executable, "-m", "stackmerge", *args, "--repo", repository, "--json"]
+    command = [sys.executable, "-P", "-m", "stackmerge", *args, "--repo", repository, "--json"]
     return run(command, git=git, ok=ok)
 
 
