@@ -72,7 +72,8 @@ def _publish(
     tools = Tools(stack.repository, remote, forge, texts, stack.manifest.publishing.draft)
     publisher = Publisher(tools, found, numbers, tell)
     pulls = publisher.run(made.actions)
-    return Outcome(made.actions, made.notes, pulls, dry=False, written=publisher.written)
+    notes = (*made.notes, *publisher.notes)
+    return Outcome(made.actions, notes, pulls, dry=False, written=publisher.written)
 
 
 def _accepted(stack: Stack) -> Run:

@@ -19,6 +19,7 @@ from stackmerge.remote import Remote
 from stackmerge.repository import Repository
 
 _LOOKS = 5
+_LATE = "the base commit"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Publisher:
         self._targets = {target.step: target for target in found.targets}
         self._pulls = dict(found.pulls)
         self.written = 0
+        self.notes: list[str] = []
 
     def run(self, actions: tuple[Action, ...]) -> dict[str, Pull]:
         """Run them all; the pull requests by step. Raises StackmergeError where one fails: run it again then."""
@@ -125,9 +127,19 @@ class Publisher:
 
     @_act.register
     def _(self, action: Check) -> None:
-        for step in action.steps:
-            target = self._targets[step]
-            self._pulls[target.branch] = self._seen(target, self._pulls[target.branch])
+        """Look until the forge shows what was pushed. A base commit that it shows late is told, and no error."""
+        wrong = [self._targets[step] for step in action.steps]
+        for look in range(_LOOKS):
+            wrong = [target for target in wrong if _wrong(target, self._pulls[target.branch])]
+            if not wrong:
+                return
+            if look:
+                time.sleep(0.2 * 2**look)
+            for target in wrong:
+                pull = self._pulls[target.branch]
+                self._pulls[target.branch] = self._tools.forge.get(pull.number) or pull
+        for target in wrong:
+            self._still_wrong(target, self._pulls[target.branch])
 
     @_act.register
     def _(self, action: Close) -> None:
@@ -146,28 +158,24 @@ class Publisher:
         self.written += 1
         return self._tools.forge.update(number, changes)
 
-    def _seen(self, target: Target, pull: Pull) -> Pull:
-        """The pull request once the forge shows what was pushed. Raises StackmergeError when it does not."""
-        for look in range(_LOOKS):
-            wrong = _wrong(target, pull)
-            if not wrong:
-                return pull
-            if look:
-                time.sleep(0.2 * 2**look)
-            pull = self._tools.forge.get(pull.number) or pull
-        hint = "publish again; look at the pull request if it stays so"
-        raise StackmergeError(
-            f"pull request {pull.number} ({target.step}) shows {_wrong(target, pull)}", hint
-        )
+    def _still_wrong(self, target: Target, pull: Pull) -> None:
+        words = _wrong(target, pull)
+        if words and words.startswith(_LATE):
+            self.notes.append(
+                f"pull request {pull.number} ({target.step}) shows {words}: its diff may be too long yet"
+            )
+        elif words:
+            hint = "publish again; look at the pull request if it stays so"
+            raise StackmergeError(f"pull request {pull.number} ({target.step}) shows {words}", hint)
 
 
 def _wrong(target: Target, pull: Pull) -> str:
     """What a pull request shows otherwise than it should; a forge that shows no id is not asked for it."""
     for what, shown, expected in (
-        ("head", pull.head_sha, target.commit),
-        ("base", pull.base, target.base),
-        ("base commit", pull.base_sha, target.base_sha),
+        ("the head", pull.head_sha, target.commit),
+        ("the base", pull.base, target.base),
+        (_LATE, pull.base_sha, target.base_sha),
     ):
         if shown and expected and shown != expected:
-            return f"the {what} {shown[:40]} where it should be {expected[:40]}"
+            return f"{what} {shown[:40]} where it should be {expected[:40]}"
     return ""

@@ -91,6 +91,7 @@ class Forge:
         self.before: Callable[[int, str, str], None] | None = None
         self.after: Callable[[int], bool] | None = None
         self.dead = False
+        self.shows: dict[str, str] = {}  # a branch that is shown at another commit, as a forge that lags does
         self._lock = threading.RLock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -172,6 +173,7 @@ class Forge:
         """A pull request as GitHub shows it."""
         found = contract.sample(schema)
         head, base = self.tip(pull.head) or pull.last_head, self.tip(pull.base) or pull.last_base
+        head, base = self.shows.get(f"head {pull.head}", head), self.shows.get(f"base {pull.base}", base)
         found["head"] |= {"ref": pull.head, "sha": head, "label": f"{self.owner}:{pull.head}"}
         found["base"] |= {"ref": pull.base, "sha": base, "label": f"{self.owner}:{pull.base}"}
         found |= {"number": pull.number, "title": pull.title, "body": pull.body or None, "state": pull.state}

@@ -356,6 +356,25 @@ def test_in_a_stack_of_the_forges_own_a_base_is_not_sent_and_cannot_change(world
     assert world.forge.writes == []
 
 
+def test_a_forge_that_lags(world: World) -> None:
+    world.rebuild()
+    old = world.fork.git("rev-parse", "v1")
+    world.forge.shows = {"base d/red": old}
+    done = world.publish()
+    red = world.fork.git("rev-parse", "d/red")
+    late = f"pull request 12 (green) shows the base commit {old} where it should be {red}: its diff may be too long yet"
+    assert done["notes"] == [late]
+
+    world.rebuild("--onto", "v2")
+    world.forge.shows = {"head d/blue": old}
+    refused = world.run("publish")
+    assert refused.code == 1
+    assert refused.err.startswith(f"error: pull request 13 (blue) shows the head {old} where it should be ")
+    world.forge.shows = {}
+    world.publish()
+    world.check()
+
+
 def test_rate_limits_are_waited_for(world: World) -> None:
     world.rebuild()
     world.forge.refusals = [
