@@ -128,8 +128,11 @@ def verdicts(objects: Objects, sides: Sides, rule: Rule) -> Iterator[Verdict]:
 
 
 def _files(rule: Rule, view: View) -> Iterator[FileView]:
-    for path in view.paths:
-        if globs.matches(path, rule.paths) and _any_file(view.file(path)):
+    paths = view.theirs_changed if rule.needs_both else view.paths
+    for path in paths:
+        if not globs.matches(path, rule.paths) or (rule.needs_both and not view.both_changed(path)):
+            continue
+        if _any_file(view.file(path)):
             yield view.file(path)
 
 

@@ -130,6 +130,11 @@ class Rule:
         """A file without any of these words holds none of the facts; None where nothing is certain."""
         return union(fact.words for fact in self.facts.values())
 
+    @cached_property
+    def needs_both(self) -> bool:
+        """Does it match only where both sides changed the file?"""
+        return len(self.sides) > 1 and all(condition.needs_change for condition in self.sides.values())
+
     @property
     def fixtures(self) -> Path:
         return self.file.with_suffix("")

@@ -170,6 +170,11 @@ class View:
             found |= self.objects.diff(self.sides.ours, self.sides.merged).keys()
         return tuple(sorted(found))
 
+    def both_changed(self, path: str) -> bool:
+        """Did each side change a path? Asked of many before one is looked into."""
+        known = self.theirs_changed.get(path)
+        return known is not None and self.objects.lookup(self.sides.ours, path) != known[0]
+
     def file(self, path: str) -> FileView:
         if path not in self._files:
             look, merged = self.objects.lookup, self.sides.merged
