@@ -89,7 +89,7 @@ class Forge:
         self.violations: list[str] = []
         self.refusals: list[Refusal] = []
         self.before: Callable[[int, str, str], None] | None = None
-        self.after: Callable[[int], bool] | None = None
+        self.after: Callable[[int], None] | None = None
         self.dead = False
         self.shows: dict[str, str] = {}  # a branch that is shown at another commit, as a forge that lags does
         self._lock = threading.RLock()
@@ -340,8 +340,9 @@ def _handler(forge: Forge) -> type[BaseHTTPRequestHandler]:
             serve = forge.handle_git if path.startswith("/git/") else forge.handle_api
             status, headers, answer = serve(method, self.path, self.headers, body)
             forge.statuses.append(status)
-            if forge.after and forge.after(number):
-                forge.dead = True
+            if forge.after:
+                forge.after(number)
+            if forge.dead:
                 self._hang_up()
                 return
             self.send_response(status)

@@ -55,6 +55,12 @@ class Replay:
         return forge.refs(), pulls, record
 
 
+def kill(world: World, pid: list[int]) -> None:
+    """Kill the client in the middle of a request; from now on the forge answers nobody."""
+    world.forge.dead = True
+    os.killpg(pid[0], signal.SIGKILL)
+
+
 def kill_everywhere(world: World) -> int:
     """Kill a publication after its first, second, … request; the number of requests that there are."""
     replay = Replay(world)
@@ -66,12 +72,7 @@ def kill_everywhere(world: World) -> int:
         replay.back()
         pid: list[int] = []
 
-        def kill(at: int, number: int = number, pid: list[int] = pid) -> bool:
-            if at == number:
-                os.killpg(pid[0], signal.SIGKILL)
-            return at == number
-
-        world.forge.after = kill
+        world.forge.after = lambda at, number=number, pid=pid: at == number and kill(world, pid)
         assert replay.publish(pid.append) == -signal.SIGKILL, f"after request {number}"
         world.forge.dead, world.forge.after = False, None
         assert replay.publish() == 0, f"after request {number}"
@@ -115,13 +116,11 @@ def test_killed_after_the_push_and_rebuilt_before_the_next_run(world: World) -> 
     world.rebuild("--onto", "v2")
     forge, pid = world.forge, list[int]()
 
-    def kill(at: int) -> bool:
-        pushed = forge.log[at - 1][1].endswith("git-receive-pack")
-        if pushed:
-            os.killpg(pid[0], signal.SIGKILL)
-        return pushed
+    def after(at: int) -> None:
+        if forge.log[at - 1][1].endswith("git-receive-pack"):
+            kill(world, pid)
 
-    forge.after = kill
+    forge.after = after
     ran = spawn.run(("publish",), world.fork.path, world.fork.environment, pid.append)
     assert ran.code == -signal.SIGKILL
     assert forge.tip("deploy") == world.fork.git("rev-parse", "deploy")
