@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.describe.page import Page
 from tests.publish.forge_server import TOKEN, Refusal
 from tests.publish.world import World
 
@@ -127,6 +128,28 @@ def test_a_title_of_ours_follows_the_manifest(world: World) -> None:
     world.check()
     assert world.forge.open()["d/blue"].title == "Merge upstream PR 303: Blue: a colour"
     assert done["notes"] == []
+
+
+def test_hostile_texts_are_published_as_text(world: World) -> None:
+    world.fork.branch(
+        "topic-blue", "v1", {"a|`b`<i>": "x\n"}, "<script>x</script> --> @everyone \u202e | #12"
+    )
+    path = world.fork.path / "stackmerge.yaml"
+    path.write_text(path.read_text() + '  title: "<b>--> @everyone</b> `x` \\u202e\\e[31m #12"\n')
+    refused = world.run("rebuild")
+    assert refused.code == 2  # no control characters in a title
+    path.write_text(path.read_text().replace("\\e[31m", ""))
+    world.rebuild()
+    world.publish()
+    world.check()
+    pull = world.forge.open()["d/blue"]
+    assert pull.title == "Merge upstream PR 303: <b>--> @everyone</b> `x` \\u{202e} #12"
+    page = Page(pull.body)
+    assert page.balanced
+    assert not {"script", "b", "i"} & set(page.tags)
+    assert "<b>--> @\u200beveryone</b> `x` \\u{202e} #\u200b12" in page.plain
+    assert "a|`b`<i>" in page.code
+    assert "\u202e" not in pull.title + pull.body
 
 
 def test_back_to_an_earlier_state(world: World) -> None:
