@@ -134,7 +134,7 @@ class Publisher:
             if not wrong:
                 return
             if look:
-                time.sleep(0.2 * 2**look)
+                time.sleep(0.1 * 2**look)
             for target in wrong:
                 pull = self._pulls[target.branch]
                 self._pulls[target.branch] = self._tools.forge.get(pull.number) or pull
