@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from stackmerge.ancestry import Ancestry
 from stackmerge.errors import StackmergeError
 from stackmerge.hazard import Allow, Rules, Sides, blocks
 from stackmerge.hazard.evaluate import Examined, examine, relevant
+from stackmerge.hazard.known import Known
 from stackmerge.objects import EMPTY_TREE
 from stackmerge.plan import PlannedStep
 from stackmerge.repository import Repository
@@ -45,10 +47,18 @@ class Hazards:
         trees = self._objects.commit(ours).tree, self._objects.commit(step.head).tree
         if merged is not None and not relevant(self._objects, *trees, merged, self._rules, conflicts):
             return Examined()
-        sides = self.sides(step, ours, merged)
-        return examine(
-            self._objects, sides, self._rules, step=step.name, allow=self._allow.get(step.name, ())
-        )
+        sides, allow = self.sides(step, ours, merged), self._allow.get(step.name, ())
+        known = self._known.get(sides, allow)
+        if known is not None:
+            return known
+        examined = examine(self._objects, sides, self._rules, step=step.name, allow=allow)
+        if merged is not None:
+            self._known.put(sides, allow, examined)
+        return examined
+
+    @cached_property
+    def _known(self) -> Known:
+        return Known(self._repository.private / "hazards", self._rules.digest)
 
     def sides(self, step: PlannedStep, ours: str, merged: str | None) -> Sides:
         """The trees of a step: for a pick the base is its parent."""

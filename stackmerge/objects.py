@@ -113,7 +113,7 @@ class Objects:
     def __init__(self, repository: pygit2.Repository, directory: Path | None = None) -> None:
         self._odb = repository.odb
         self._directory = directory or Path(repository.path) / "objects"
-        self.tree = lru_cache(maxsize=20_000)(self._read_tree)
+        self.tree = lru_cache(maxsize=2_000)(self._read_tree)
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
         self.raw_tree = lru_cache(maxsize=100)(self._read_raw_tree)  # enough for the trees of one step
 

@@ -68,6 +68,7 @@ def execute(
             input=json.dumps(request).encode(),
             stdout=subprocess.PIPE,
             cwd=home,
+            env=environment(),
             check=False,
         )
     try:

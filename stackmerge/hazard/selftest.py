@@ -44,10 +44,10 @@ def prove(rules: Rules) -> list[Proved]:
 
 
 def import_tree(objects: Objects, folder: Path) -> str:
-    """The files below a folder as a tree."""
+    """The files below a folder as a tree, less what Python leaves behind where somebody imports them."""
     changes: dict[str, Entry | None] = {}
     for path in sorted(folder.rglob("*")):
-        if path.is_file():
+        if path.is_file() and "__pycache__" not in path.parts:
             mode = 0o100755 if path.stat().st_mode & _EXECUTABLE else 0o100644
             changes[str(path.relative_to(folder))] = Entry(mode, objects.write_blob(path.read_bytes()))
     return objects.edit(EMPTY_TREE, changes)

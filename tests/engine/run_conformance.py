@@ -15,7 +15,7 @@ def run_conformance(*arguments: str, first: Path | None = None) -> subprocess.Co
     path = [str(first)] if first else []
     return subprocess.run(
         [sys.executable, "-m", "ple_engine.conformance", *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([*path, str(ENGINE)])},
+        env={**os.environ, "COLUMNS": "300", "PYTHONPATH": os.pathsep.join([*path, str(ENGINE)])},
         capture_output=True,
         text=True,
         timeout=550,

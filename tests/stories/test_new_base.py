@@ -38,5 +38,5 @@ def test_two_clean_merges_move_to_the_new_base(fork: Sandbox) -> None:
     assert fork.show("deploy", "a") == "RED\n2\n3\n4\n5\n6\n7\n8\nNINE"
     assert fork.git("rev-parse", "deploy") == second.json["tip"] == fork.git("rev-parse", "d/02-blue")
     assert fork.graph("deploy", "v2") == (
-        "* Merge Paint it red (#7) <- red\n    M a\n* Merge blue <- blue\n    A c\n"
+        "* Merge Paint it red (PR 7) <- red\n    M a\n* Merge blue <- blue\n    A c\n"
     )

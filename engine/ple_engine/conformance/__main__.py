@@ -79,6 +79,7 @@ def _run(options: argparse.Namespace, suites: list[str], pytest_options: list[st
     command = [str(folder / SUITES[suite]) for suite in suites]
     command += ["-p", "ple_engine.conformance.plugin", "-p", "no:cacheprovider", "--rootdir", str(folder)]
     command += ["-c", os.devnull, "--import-mode=importlib", "-v", "--tb=short", "--strict-markers"]
+    command += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins that were imported before
     command += ["--ple-target", options.target]
     command += ["--ple-tree", str(options.tree)] if options.tree else []
     command += [f"--junit-xml={options.junit_xml.absolute()}"] if options.junit_xml else []
