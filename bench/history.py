@@ -5,10 +5,11 @@
 A trial is a first-parent merge of --try since DATE, of two parents, that conflicts when git makes it again.
 Training merges are those of `git rev-list --merges --since=DATE REVS`, REVS being arguments of rev-list, so
 
-    --train next                            every merge that today's next reaches
+    --train "--first-parent next"           the merges that its maintainer made (the default)
+    --train next                            every merge that next reaches, those of contributors too
     --train "--all --grep='into next$'"     the merges into every next that some ref still reaches
 
-Three cups of knowledge, each a row: "recorded" is all of the training, the trial's own merge included where
+Three states of knowledge, each a row: "recorded" is all of the training, the trial's own merge included where
 REVS reach it; "earlier" only what has an older committer date than the trial; "earlier, both" adds the
 older merges of --try itself. In each, and from the same records, the peer is git's rerere: every variant in
 git's order, the first clean replay wins, file by file, whatever the path. It is worked out with
@@ -50,7 +51,7 @@ def main() -> int:
     )
     parser.add_argument("--repository", type=Path, required=True)
     parser.add_argument("--since", default="2021-01-01")
-    parser.add_argument("--train", default="next", metavar="REVS")
+    parser.add_argument("--train", default="--first-parent next", metavar="REVS")
     parser.add_argument("--try", default="master", dest="tried", metavar="BRANCH")
     parser.add_argument("--clean", action="store_true", help="also try the merges that git makes cleanly")
     parser.add_argument("--list", action="store_true", help="name each different or stopped trial, and why")
