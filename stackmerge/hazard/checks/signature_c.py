@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,7 +21,7 @@ _DECLARED = re.compile(
 _CALL = re.compile(r"\b(\w+)\s*\(")
 _LANGUAGES = ("c", "cpp")
 _LONGEST_CALL = 4000
-Arities = dict[str, frozenset[int]]
+Declared = dict[str, tuple[str, ...]]
 ANY = -1
 
 
@@ -56,20 +56,26 @@ def _called(view: View, paths: list[str]) -> set[str]:
     return found
 
 
-@lru_cache(maxsize=20_000)
-def _arities(objects: object, oid: str) -> Arities:
+@lru_cache(maxsize=5_000)
+def _declared_in(objects: object, oid: str) -> Declared:
     data: bytes = objects.blob(oid)  # type: ignore[attr-defined]
-    return arities(data.decode("utf-8", "replace"))
+    return declared(data.decode("utf-8", "replace"))
 
 
-def arities(text: str) -> Arities:
-    """How many parameters each function takes that a C file declares or defines at its left margin."""
-    found: dict[str, set[int]] = {}
+def declared(text: str) -> Declared:
+    """The parameter lists of each function that a C file declares or defines at its left margin."""
+    found: Declared = {}
     for match in _DECLARED.finditer(text):
-        found.setdefault(match[1], set()).add(_count(match[2]))
-    return {name: frozenset(counts) for name, counts in found.items()}
+        found[match[1]] = (*found.get(match[1], ()), match[2])
+    return found
 
 
+def arities(parameters: Iterable[str]) -> frozenset[int]:
+    """How many parameters a function takes in each of its lists; counted only for the few that are asked about."""
+    return frozenset(map(_count, parameters))
+
+
+@lru_cache(maxsize=10_000)
 def _count(parameters: str) -> int:
     """The number of parameters in the text of a list."""
     text = re.sub(r"/\*.*?\*/", "", parameters, flags=re.DOTALL).strip()
@@ -93,13 +99,16 @@ def _changed(view: View, paths: list[str], side: str, called: set[str] | None) -
         now: Entry | None = getattr(file, side)
         if file.base is None or now is None or not (file.base.is_file and now.is_file):
             continue
-        before = _arities(view.objects, file.base.oid)
+        before = _declared_in(view.objects, file.base.oid)
         if called is not None and called.isdisjoint(before):
             continue
-        after = _arities(view.objects, now.oid)
-        for name, old in before.items():
-            if name in after and not old & after[name] and (called is None or name in called):
-                found.setdefault(name, []).append(_Changed(path, old, after[name]))
+        after = _declared_in(view.objects, now.oid)
+        for name in before.keys() & after.keys() & (before.keys() if called is None else called):
+            if before[name] == after[name]:
+                continue
+            old, new = arities(before[name]), arities(after[name])
+            if not old & new:
+                found.setdefault(name, []).append(_Changed(path, old, new))
     return found
 
 
@@ -122,7 +131,7 @@ def _calls(file: FileView, adder: str, changer: str, changed: dict[str, list[_Ch
     if not any(name in line for line in added.values() for name in changed):
         return
     text = file.text(adder)
-    here = arities(file.text("merged") if file.has_merged and file.merged else text)
+    here = declared(file.text("merged") if file.has_merged and file.merged else text)
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     for number, line in added.items():
         where = in_result(file, [(number, line)])
@@ -131,7 +140,7 @@ def _calls(file: FileView, adder: str, changer: str, changed: dict[str, list[_Ch
         for match in _CALL.finditer(outline.code(line, "c")):
             one = changed.get(match[1], [None])[0]
             passed = _passed(text, starts[number - 1] + line.find(match[1])) if one else None
-            if one and passed in one.old and not {passed, ANY} & (one.new | here.get(match[1], frozenset())):
+            if one and passed in one.old and not {passed, ANY} & (one.new | arities(here.get(match[1], ()))):
                 asks = ", ".join(map(str, sorted(one.new)))
                 what = f"{changer} changed {match[1]} in {one.path} to take {asks}"
                 yield Seen(file.path, f"{what}; this call by {adder} passes {passed}", where)
