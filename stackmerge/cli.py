@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from stackmerge import cli_publish, hazard_cli, screen
+from stackmerge import cli_hazards, cli_publish, screen
+from stackmerge.cli_rerere import app as rerere_app
 from stackmerge.errors import Exit, StackmergeError, UsageError
 from stackmerge.options import HERE, MANIFEST, ApplyEdits, File, Json, Onto, Repo
-from stackmerge.rerere_cli import app as rerere_app
 
 app = typer.Typer(
     name="stackmerge",
@@ -380,7 +380,7 @@ def _until_it_fails(command: Callable[..., None], **options: object) -> None:
 
 
 cli_publish.add_to(app, _open)
-hazard_cli.add_to(app, _open)
+cli_hazards.add_to(app, _open)
 
 
 def main() -> None:

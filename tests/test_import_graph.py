@@ -114,7 +114,7 @@ def test_only_git_and_remote_start_git() -> None:
 
 
 def is_command_line(name: str) -> bool:
-    """cli and screen, what they are split into (`cli_publish`, `rerere_cli`), and the folder of what they show."""
+    """cli and screen, what they are split into (`cli_publish`, `cli_rerere`), and the folder of what they show."""
     part = name.removeprefix("stackmerge.").partition(".")[0]
     return part in ("show", "__main__") or bool({"cli", "screen"} & set(part.split("_")))
 
