@@ -43,7 +43,9 @@ def accept(
         before = journal.read(states[-1][1]) if states else None
         updates = _updates(repository, before, run, force=force)
         _refuse_checked_out(repository, updates)
-        if run.state != "accepting":
+        if run.state == "accepting":
+            repository.refs.clear_locks_of(updates)  # the one who was killed in this transaction
+        else:
             journal.note("accepting")
         replaced = states.pop() if before and _same(before, run) else None
         number = replaced[0] if replaced else states[-1][0] + 1 if states else 1

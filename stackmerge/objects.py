@@ -114,6 +114,7 @@ class Objects:
         self._odb = repository.odb
         self._directory = directory or Path(repository.path) / "objects"
         self.tree = lru_cache(maxsize=2_000)(self._read_tree)
+        self._places = lru_cache(maxsize=2_000)(self._read_places)
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
         self.raw_tree = lru_cache(maxsize=100)(self._read_raw_tree)  # enough for the trees of one step
 
@@ -187,11 +188,15 @@ class Objects:
         """The entry at ``path`` in ``tree``, or None."""
         *folders, name = os.fsencode(path).split(b"/")
         for folder in folders:
-            step = self.tree(tree).get(folder)
-            if step is None or step.mode != TREE_MODE:
+            mode, raw = self._places(tree).get(folder, (b"", b""))
+            if mode != b"40000":
                 return None
-            tree = step.oid
-        return self.tree(tree).get(name)
+            tree = raw.hex()
+        mode, raw = self._places(tree).get(name, (b"", b""))
+        return Entry(int(mode, 8), raw.hex()) if mode else None
+
+    def _read_places(self, oid: str) -> Mapping[bytes, tuple[bytes, bytes]]:
+        return {name: (mode, raw) for mode, name, raw in self.raw_tree(oid)}
 
     def edit(self, tree: str, changes: Mapping[str, Entry | None]) -> str:
         """The tree with each path set to its entry, or removed where that is None."""

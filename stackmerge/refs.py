@@ -65,6 +65,20 @@ class Refs:
         for left in (self._git.git_dir / prefix).rglob("*.lock"):
             left.unlink(missing_ok=True)
 
+    def clear_locks_of(self, updates: Iterable[Update]) -> None:
+        """Remove the locks that our own killed transaction left on branches.
+
+        Such a lock is empty or holds the very value that we meant to write; anybody else's is left alone.
+        """
+        for update in updates:
+            left = self._git.git_dir / f"{update.ref}.lock"
+            try:
+                ours = left.read_bytes().strip() in (b"", (update.new or NONE).encode())
+            except OSError:
+                continue
+            if ours:
+                left.unlink(missing_ok=True)
+
     def transaction(self, updates: Iterable[Update], message: str) -> None:
         """Move all refs or none. Raises StackmergeError when one of them is not at its old value."""
         commands = [b"start"]

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from stackmerge.repository import Repository
+from stackmerge.stack import open_stack
 from tests import chain
 from tests.chain import State
 from tests.sandbox import Sandbox
@@ -83,3 +85,37 @@ def test_a_ref_lock_that_a_killed_rebuild_left(stack: Sandbox, tmp_path: Path, r
     ran = copy.stackmerge("rebuild", "--onto", "v2")
     assert ran.code == 0, ran.err
     assert not left.exists()
+
+
+def killed_in_the_transaction(fork: Sandbox) -> str:
+    """A stack whose rebuild ended while its branches moved; the tip that they should move to."""
+    fork.commit({"a": "1\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"b": "red\n"}, "red")
+    fork.git("checkout", "-q", "-b", "deploy")
+    fork.manifest("stack: deploy\nbase: v1\nsteps:\n- name: red\n  merge: red\n")
+    tip = fork.stackmerge("rebuild", "--json").json["tip"]
+    fork.git("checkout", "-q", "main")
+    fork.git("branch", "-q", "-D", "deploy")
+    with Repository(fork.path) as repository:
+        open_stack(repository, fork.path / "stackmerge.yaml").journal.note("accepting")
+    return str(tip)
+
+
+@pytest.mark.parametrize("held", ["", "the new value"])
+def test_a_lock_that_our_killed_transaction_left_stops_nobody(fork: Sandbox, held: str) -> None:
+    tip = killed_in_the_transaction(fork)
+    (fork.path / ".git/refs/heads/deploy.lock").write_text(f"{tip}\n" if held else "")
+    ran = fork.stackmerge("continue")
+    assert ran.code == 0, ran.err
+    assert fork.git("rev-parse", "deploy") == tip
+
+
+def test_somebody_elses_lock_is_left_alone(fork: Sandbox) -> None:
+    killed_in_the_transaction(fork)
+    lock = fork.path / ".git/refs/heads/deploy.lock"
+    lock.write_text(f"{fork.git('rev-parse', 'main')}\n")
+    ran = fork.stackmerge("continue")
+    assert ran.code == 1
+    assert "no ref was moved" in ran.err
+    assert lock.exists()
