@@ -24,8 +24,9 @@ import pygit2
 from common import table, target
 
 from stackmerge import rebuilding
-from stackmerge.hazard import Sides, load, shipped
 from stackmerge.hazard.evaluate import check, verdicts
+from stackmerge.hazard.finding import Sides
+from stackmerge.hazard.library import load, shipped
 from stackmerge.objects import EMPTY_TREE, Entry, Objects
 from stackmerge.rebuild import rebuild
 from stackmerge.rebuilding import Options

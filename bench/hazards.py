@@ -22,9 +22,9 @@ from pathlib import Path
 
 from common import table
 
-from stackmerge.hazard import Rules, Sides, load
 from stackmerge.hazard.evaluate import check, relevant
-from stackmerge.hazard.finding import NOT_CHECKED, Finding
+from stackmerge.hazard.finding import NOT_CHECKED, Finding, Sides
+from stackmerge.hazard.library import Rules, load
 from stackmerge.hazarded import base_tree
 from stackmerge.merge import Merged
 from stackmerge.repository import Repository

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from stackmerge.errors import StackmergeError
-from stackmerge.hazard import blocks
 from stackmerge.hazard.evaluate import Examined
+from stackmerge.hazard.finding import blocks
 from stackmerge.hazarded import Hazards
 from stackmerge.journal import ConflictRecord, StepRecord
 from stackmerge.manifest import Policy

@@ -55,7 +55,7 @@ def explain(
 def _rules(repo: Path) -> Any:
     """The rules of a repository; the shipped ones alone outside of any."""
     from stackmerge.errors import UsageError
-    from stackmerge.hazard import load
+    from stackmerge.hazard.library import load
     from stackmerge.repository import Repository
 
     try:
@@ -77,7 +77,7 @@ def add_to(top: typer.Typer, open_stack: Callable[[Path, str], Any]) -> None:
         json: Json = False,
     ) -> None:
         """Ask the rules about the steps of the last rebuild, or of the planned one before the first."""
-        from stackmerge.hazard import blocks
+        from stackmerge.hazard.finding import blocks
         from stackmerge.rebuild import check_hazards
         from stackmerge.show import hazards as show
 

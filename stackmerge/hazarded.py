@@ -7,9 +7,10 @@ from functools import cached_property
 
 from stackmerge.ancestry import Ancestry
 from stackmerge.errors import StackmergeError
-from stackmerge.hazard import Allow, Rules, Sides, blocks
 from stackmerge.hazard.evaluate import Examined, examine, relevant
+from stackmerge.hazard.finding import Allow, Sides, blocks
 from stackmerge.hazard.known import Known
+from stackmerge.hazard.library import Rules
 from stackmerge.objects import EMPTY_TREE
 from stackmerge.plan import PlannedStep
 from stackmerge.repository import Repository

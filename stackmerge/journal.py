@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 
 from stackmerge.errors import StackmergeError
 from stackmerge.gate.outcome import GateResult
-from stackmerge.hazard import Finding
+from stackmerge.hazard.finding import Finding
 from stackmerge.objects import Commit, Objects, Person
 from stackmerge.plan import Plan, PlannedStep
 from stackmerge.refs import Refs

@@ -11,7 +11,8 @@ from stackmerge.document import Node
 from stackmerge.errors import UsageError
 from stackmerge.gate import spec
 from stackmerge.gate.spec import Gate
-from stackmerge.hazard import Allow, allow
+from stackmerge.hazard import allow
+from stackmerge.hazard.finding import Allow
 from stackmerge.publishing import Publishing
 from stackmerge.refs import checked_name
 

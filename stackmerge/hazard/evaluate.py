@@ -227,7 +227,7 @@ def _generic(rules: Rules, view: View, deliberate: Sequence[re.Pattern[str]]) ->
     wanted = [rule for rule in rules if rule.check]
     if not wanted:
         return
-    from stackmerge.hazard import checks
+    from stackmerge.hazard.checks import generic
 
     for rule in wanted:
-        yield from checks.run(rule, view, deliberate)
+        yield from generic.run(rule, view, deliberate)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from stackmerge.hazard import Finding, Rules
-from stackmerge.hazard.finding import ALLOWED, NOT_CHECKED
+from stackmerge.hazard.finding import ALLOWED, NOT_CHECKED, Finding
+from stackmerge.hazard.library import Rules
 from stackmerge.hazard.rule import Rule
 from stackmerge.screen import clean, out, print_json, say, table
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackmerge.hazard import shipped
+from stackmerge.hazard.library import shipped
 
 DISK = "python/freetoken/models/qwen4_exp/ple_disk.py"
 BLOCK, WARN, SILENT, NOT_CHECKED = "block", "warn", "silent", "not checked"

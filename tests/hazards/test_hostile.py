@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackmerge.hazard import Sides
+from stackmerge.hazard.finding import Sides
 from stackmerge.hazard.evaluate import check
 from stackmerge.objects import EMPTY_TREE, Entry
 from tests.hazards.fence import DISK, FIXTURE

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stackmerge.errors import UsageError
-from stackmerge.hazard import load
+from stackmerge.hazard.library import load
 from stackmerge.hazard.patterns import literals
 from stackmerge.hazard.reading import read
 from stackmerge.hazard.selftest import prove

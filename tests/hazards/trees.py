@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pygit2
 
-from stackmerge.hazard import Finding, Rules, Sides, load
+from stackmerge.hazard.finding import Finding, Sides
+from stackmerge.hazard.library import Rules, load
 from stackmerge.hazard.evaluate import check
 from stackmerge.objects import EMPTY_TREE, Entry, Objects
 
