@@ -25,7 +25,8 @@ KILLED = [
     (mutants.ONE_FENCED_EAGER_BUFFER, "fill-order", "eager", "the second batch was staged only after"),
     (mutants.FLAG_LEFT_SET, "fill-order", "flag", "the failed step's fill left the flag set"),
     (mutants.CANCEL_WITHOUT_WAITING, "fill-order", "flag", "the failed step's fill left the flag set"),
-    (mutants.LATE_CONTEXT, "fill-order", "own_readback", "AssertionError"),
+    # A context that is read late is wrong rows or none at all, as the job happens to run.
+    (mutants.LATE_CONTEXT, "fill-order", "own_readback", "test_each_fill_waits_for_its_own_readback"),
     (
         mutants.STUCK_AFTER_FAILED_FILL,
         "fill-order",
