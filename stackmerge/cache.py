@@ -13,7 +13,6 @@ from stackmerge.refs import Update
 from stackmerge.repository import Repository
 from stackmerge.resolution import REF, Exact, Fixup, Provenance, Resolution, Resolutions, Text, fixup_key
 
-_WRITER = "stackmerge <stackmerge@localhost>"
 _TRIES = 5
 
 
@@ -29,7 +28,7 @@ def save(repository: Repository, resolutions: Resolutions, subject: str) -> str:
             tree = current.flush()
         if last and repository.objects.commit(last).tree == tree:
             return last
-        writer = Person(_WRITER, int(time.time()), "+0000")
+        writer = Person.tool(time.time())
         commit = Commit(tree, (last,) if last else (), writer, writer, f"{subject}\n")
         new = repository.objects.write_commit(commit)
         try:

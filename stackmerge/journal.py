@@ -22,7 +22,6 @@ from stackmerge.replay import Used
 from stackmerge.resolution import Provenance
 from stackmerge.serving.record import Bench
 
-_WRITER = "stackmerge <stackmerge@localhost>"
 DONE = ("clean", "replayed", "fixup", "by hand", "landed", "empty")
 STOPPED = ("conflict", "hazard")
 LEFT_OUT = ("landed", "empty", "skipped", *STOPPED)
@@ -201,7 +200,7 @@ class Journal:
         if tree is None:
             assert last is not None
             tree = self._objects.commit(last).tree
-        writer = Person(_WRITER, int(time.time()), "+0000")
+        writer = Person.tool(time.time())
         message = f"{subject}\n\n{json.dumps(event, sort_keys=True)}\n"
         self._refs.set_own(
             self.ref, self._objects.write_commit(Commit(tree, tuple(parents), writer, writer, message))

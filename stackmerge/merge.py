@@ -18,7 +18,7 @@ from stackmerge.git import Git, read_until_nul
 from stackmerge.objects import Commit, Entry, Objects, Person
 
 PIPE_SINCE = (2, 49)
-_NOBODY = Person("stackmerge <stackmerge@localhost>", 0, "+0000")
+_NOBODY = Person.tool(0)
 
 
 @dataclass(frozen=True)

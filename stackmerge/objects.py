@@ -20,7 +20,6 @@ import pygit2
 from stackmerge.errors import StackmergeError
 
 TREE_MODE = 0o040000
-LINK_MODE = 0o120000
 COMMIT_MODE = 0o160000
 FILE_MODES = (0o100644, 0o100755)
 _KINDS = {
@@ -61,6 +60,11 @@ class Person:
     def parse(cls, text: str) -> Person:
         who, when, zone = text.rsplit(" ", 2)
         return cls(who, int(when), zone)
+
+    @classmethod
+    def tool(cls, when: float) -> Person:
+        """stackmerge itself, as the writer of its own records."""
+        return cls("stackmerge <stackmerge@localhost>", int(when), "+0000")
 
     def __str__(self) -> str:
         return f"{self.who} {self.when} {self.zone}"

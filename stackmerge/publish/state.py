@@ -15,8 +15,6 @@ from stackmerge.journal import stack_ref
 from stackmerge.objects import EMPTY_TREE, Commit, Person
 from stackmerge.repository import Repository
 
-_WRITER = "stackmerge <stackmerge@localhost>"
-
 
 @dataclass(frozen=True)
 class Numbered:
@@ -66,7 +64,7 @@ def write(repository: Repository, stack: str, record: Published) -> None:
     if repository.refs.get(stack_ref(stack, "published")) and read(repository, stack) == record:
         return
     oids = [*record.branches.values(), *record.pending.values()]
-    writer = Person(_WRITER, int(time.time()), "+0000")
+    writer = Person.tool(time.time())
     message = f"published\n\n{json.dumps(asdict(record), sort_keys=True)}\n"
     repository.objects.write_tree({})
     commit = Commit(EMPTY_TREE, tuple(_here(repository, oids)), writer, writer, message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stackmerge.describe import escape, limit, sections
@@ -80,8 +79,3 @@ def closed_by_us(pull: Pull) -> bool:
 
 def _differs(one: str, other: str) -> bool:
     return sections.normal(one).strip() != sections.normal(other).strip()
-
-
-def changed_fields(edit: Edit) -> Mapping[str, str]:
-    """The names and values of what an edit sends."""
-    return edit.changes.fields
