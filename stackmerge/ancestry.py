@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
-from stackmerge.git import Git
+from stackmerge.errors import StackmergeError
+from stackmerge.git import Git, GitFailed
 from stackmerge.objects import Objects
 
 Parents = Mapping[str, list[str]]
@@ -35,17 +36,39 @@ def first_outside(head: str, own: Parents, inside: Collection[str] = ()) -> froz
     return frozenset(met)
 
 
-class Ancestry:
-    """Merge bases of a stack's commits with its heads, asked for from the lowest step up."""
+class History:
+    """Which commits hold which others, asked of git one by one and remembered. A missing commit holds nothing."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def holds(self, tip: str, commit: str) -> bool:
+        """Is ``commit`` the ``tip`` itself or an ancestor of it?"""
+        asked = (tip, commit)
+        if asked not in self._known:
+            done = self._git.run("merge-base", "--is-ancestor", commit, tip, ok=(0, 1, 128))
+            self._known[asked] = done.returncode == 0
+        return self._known[asked]
+
+
+class Ancestry(History):
+    """Ancestry of one stack: its commits on a base, asked about from the lowest step up, and its heads.
+
+    Each commit that was asked about has a height on the base, and each commit that it holds the height at which it
+    came in.
+    """
 
     def __init__(self, git: Git, objects: Objects, base: str, heads: Iterable[str]) -> None:
-        self._git = git
+        super().__init__(git)
         self._objects = objects
         self._base = base
-        self._heads = tuple(heads)
-        self._top = base
-        self._inside: set[str] = set()
+        self._heads = frozenset(heads)
+        self._height: dict[str, int] = {base: 0}
+        self._highest = 0
+        self._inside: dict[str, int] = {}
         self._best: dict[frozenset[str], list[str]] = {}
+        self._lacks: dict[str, Parents | None] = {}
 
     @cached_property
     def _own(self) -> Parents:
@@ -53,27 +76,75 @@ class Ancestry:
 
     def merge_bases(self, ours: str, theirs: str) -> list[str]:
         """Every best common ancestor of ``ours``, a commit on the base, and ``theirs``, one of the heads."""
-        self._climb(ours)
-        met = first_outside(theirs, self._own, self._inside)
+        height = self._climb(ours)
+        inside: Collection[str] = self._inside
+        if height < self._highest:
+            inside = {commit for commit, came in self._inside.items() if came <= height}
+        met = first_outside(theirs, self._own, inside)
         if len(met) < 2:
             return list(met)
         if met not in self._best:
             self._best[met] = self._git.text("merge-base", "--independent", *sorted(met)).split()
         return self._best[met]
 
-    def _climb(self, tip: str) -> None:
-        """Learn what ``tip`` holds: the steps down to where we were, or to the base, and what they merged."""
+    def holds(self, tip: str, commit: str) -> bool:
+        """As of any history; in memory where ``tip`` is of the stack, in one walk for all heads where it is not."""
+        if self._is_of_the_stack(tip):
+            height = self._climb(tip)
+            if commit in self._own or commit in self._inside:
+                return self._inside.get(commit, height + 1) <= height
+            return super().holds(self._base, commit)
+        if commit in self._heads:
+            if tip not in self._lacks:
+                self._lacks[tip] = self._lacking(tip)
+            lacking = self._lacks[tip]
+            return lacking is not None and commit not in lacking
+        return super().holds(tip, commit)
+
+    def _is_of_the_stack(self, tip: str) -> bool:
+        """Does it stand on a commit that was asked about?"""
+        if tip in self._height:
+            return True
+        try:
+            return not self._height.keys().isdisjoint(self._objects.commit(tip).parents[:1])
+        except StackmergeError:  # it is not here
+            return False
+
+    def _lacking(self, tip: str) -> Parents | None:
+        """What of the heads ``tip`` has not; None where the commit is not here."""
+        try:
+            return own_commits(self._git, self._heads, tip)
+        except GitFailed:
+            return None
+
+    def _climb(self, tip: str) -> int:
+        """Learn what ``tip`` holds: the steps down to one that is known, or to the base, and what they merged."""
         steps, at = [], tip
-        while at not in (self._base, self._top):
+        while at not in self._height:
             steps.append(at)
             at = self._objects.commit(at).parents[0]
-        if at != self._top:
-            self._inside.clear()
-        self._top = tip
-        self._inside.update(steps)
-        left = [head for step in steps for head in self._objects.commit(step).parents[1:]]
+        if steps and not self._may_stand_beside(at, steps):
+            self._height, self._inside, self._highest = {self._base: 0}, {}, 0
+            return self._climb(tip)
+        height = self._height[at]
+        for step in reversed(steps):
+            height += 1
+            self._height[step] = height
+            self._hold([step, *self._objects.commit(step).parents[1:]], height)
+        self._highest = max(self._highest, height)
+        return height
+
+    def _hold(self, left: list[str], height: int) -> None:
         while left:
             commit = left.pop()
-            if commit in self._own and commit not in self._inside:
-                self._inside.add(commit)
-                left += self._own[commit]
+            if commit not in self._inside and (commit in self._own or commit in self._height):
+                self._inside[commit] = height
+                left += self._own.get(commit, ())
+
+    def _may_stand_beside(self, at: str, steps: Iterable[str]) -> bool:
+        """Do ``steps`` on ``at`` bring all that others there brought? Else those must be forgotten first."""
+        if self._height[at] == self._highest:
+            return True
+        brought = {head for step in steps for head in self._objects.commit(step).parents[1:]}
+        others = (other for other, height in self._height.items() if height > self._height[at])
+        return all(set(self._objects.commit(other).parents[1:]) <= brought for other in others)

@@ -11,7 +11,9 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
+from stackmerge.ancestry import History
 from stackmerge.errors import StackmergeError
 from stackmerge.hazard.evaluate import Examined
 from stackmerge.hazard.finding import blocks
@@ -28,6 +30,13 @@ from stackmerge.resolution import Provenance, Resolutions
 STEP_TRAILER = "Stackmerge-Step:"
 
 
+class Upcoming(NamedTuple):
+    """The step that comes next, and results that may be reused for it."""
+
+    step: PlannedStep
+    earlier: Sequence[StepRecord]
+
+
 class Builder:
     """Builds the steps of one plan in order, each onto the commit below it."""
 
@@ -38,13 +47,14 @@ class Builder:
         policies: Sequence[Policy],
         base: str,
         hazards: Hazards | None = None,
+        history: History | None = None,
     ) -> None:
         self._repository = repository
         self._objects = repository.objects
         self._merger = repository.merger
         self._resolutions = resolutions
         self._replayer = Replayer(
-            repository.git, repository.objects, repository.merger, resolutions, policies
+            repository.git, repository.objects, repository.merger, resolutions, policies, history
         )
         self._base = base
         self._hazards = hazards
@@ -53,16 +63,22 @@ class Builder:
         self._fixed_inputs = f"git {repository.git.version_text} policies {_digest(rules)}"
 
     def build(
-        self, step: PlannedStep, below: str, earlier: Iterable[StepRecord] = (), by_hand: str = ""
+        self,
+        step: PlannedStep,
+        below: str,
+        earlier: Iterable[StepRecord] = (),
+        by_hand: str = "",
+        upcoming: Upcoming | None = None,
     ) -> StepRecord:
         """Build ``step`` onto commit ``below``.
 
         ``earlier`` are results that may be reused if all their inputs are the same. ``by_hand`` is the tree
         that a person made of the step's conflict; it is the result unless the replay makes the same one.
+        The merge of ``upcoming`` is begun as soon as the commit that it stands on is known.
         """
         started = time.perf_counter()
         record = self._reused(step, below, earlier) if not by_hand else None
-        record = record or self._build(step, below, by_hand)
+        record = record or self._build(step, below, by_hand, upcoming)
         self._note_landed(record)
         return replace(record, elapsed_s=round(time.perf_counter() - started, 4))
 
@@ -83,7 +99,7 @@ class Builder:
         rules = [self._hazards.inputs(step)] if self._hazards else []
         return _digest("\n".join([self._fixed_inputs, *states, *fixups, landed, identity, *rules]))
 
-    def _build(self, step: PlannedStep, below: str, by_hand: str) -> StepRecord:
+    def _build(self, step: PlannedStep, below: str, by_hand: str, upcoming: Upcoming | None) -> StepRecord:
         if step.landed:
             return self._record(step, below, below, self._tree(below), "landed", landed=step.landed)
         merged = self.merge(step, below)
@@ -102,13 +118,21 @@ class Builder:
                 step, below, below, tree, "landed" if landed else "empty", conflicts, replayed.used, landed
             )
         self._refuse_invalid_paths(step, below, tree)
+        commit = self._commit(step, below, tree, replayed.used)
+        self._begin(upcoming, commit)
         examined = self.hazards(step, below, tree, (c.path for c in conflicts))
         if blocks(examined.findings):
             record = self._record(step, below, below, tree, "hazard", conflicts, replayed.used)
             return self._with_hazards(record, examined)
-        commit = self._commit(step, below, tree, replayed.used)
         record = self._record(step, below, commit, tree, _outcome(replayed.used), conflicts, replayed.used)
         return self._with_hazards(record, examined)
+
+    def _begin(self, upcoming: Upcoming | None, below: str) -> None:
+        """Have git start on the next merge, unless its result is there already."""
+        if upcoming is None or upcoming.step.kind != "merge" or upcoming.step.landed:
+            return
+        if all(old.below != below for old in upcoming.earlier):
+            self._merger.begin(self._with_landed(below), upcoming.step.head)
 
     # -- hazards
 

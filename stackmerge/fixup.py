@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from stackmerge.ancestry import History
 from stackmerge.answer import Replayed, Unresolved, Used
 from stackmerge.attributes import PathAttributes
 from stackmerge.git import Git
@@ -21,10 +22,13 @@ from stackmerge.resolution import Fixup, Resolutions
 class Fixups:
     """Applies the fixups of one cache to merged trees."""
 
-    def __init__(self, git: Git, objects: Objects, resolutions: Resolutions) -> None:
+    def __init__(
+        self, git: Git, objects: Objects, resolutions: Resolutions, history: History | None = None
+    ) -> None:
         self._git = git
         self._objects = objects
         self._resolutions = resolutions
+        self._history = history or History(git)
 
     def apply(self, tree: str, head: str, step: str, below: str) -> Replayed:
         """Make again in ``tree`` what was fixed by hand when ``head`` was merged before."""
@@ -32,7 +36,7 @@ class Fixups:
         used: list[Used] = []
         unresolved: list[Unresolved] = []
         for group in _by_merge(own):
-            if group[0].head != head and below and self._is_ancestor(group[0].head, below):
+            if group[0].head != head and below and self._history.holds(below, group[0].head):
                 continue  # an earlier head of the step is below already, and what it needed with it
             found = self._apply_group(tree, group, below)
             tree = found.tree
@@ -93,8 +97,10 @@ class Fixups:
         """
         found: list[Unresolved] = []
         for group in self._resolutions.fixups_by_merge():
+            if group[0].head == head or not self._met(group[0], head, below):
+                continue
             pending = [f for f in group if f.path not in settled and self._is_pending(f, tree)]
-            if pending and pending[0].head != head and self._met(pending[0], head, below):
+            if pending:
                 one = pending[0].provenance
                 where = (
                     f"merge {one.commit[:12] or one.parents[0][:12]} of {one.step or pending[0].head[:12]}"
@@ -110,10 +116,8 @@ class Fixups:
     def _met(self, fixup: Fixup, head: str, below: str) -> bool:
         """Was ``head`` below the fixup's merge then, and is that merge's head below now?"""
         then = fixup.provenance.parents[:1]
-        return bool(then) and self._is_ancestor(head, then[0]) and self._is_ancestor(fixup.head, below)
-
-    def _is_ancestor(self, old: str, new: str) -> bool:
-        return self._git.run("merge-base", "--is-ancestor", old, new, ok=(0, 1, 128)).returncode == 0
+        holds = self._history.holds
+        return bool(then) and holds(below, fixup.head) and holds(then[0], head)
 
 
 def _by_merge(fixups: Iterable[Fixup]) -> list[list[Fixup]]:

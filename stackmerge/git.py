@@ -121,13 +121,13 @@ class Git:
         no_index = {"GIT_INDEX_FILE": str(directory / ".no-index")} if directory else {}
         return environment({**no_index, **(extra or {})})
 
-    def child(self, *args: str, directory: Path) -> subprocess.Popen[bytes]:
-        """Start ``git ARGS`` as a long-lived child that is spoken to over its pipes."""
+    def child(self, *args: str, directory: Path, complaints: bool = False) -> subprocess.Popen[bytes]:
+        """Start ``git ARGS`` as a child that is spoken to over its pipes, standard error too with ``complaints``."""
         return subprocess.Popen(
             self.command(*args, directory=directory),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE if complaints else subprocess.DEVNULL,
             env=self._environment(None, directory),
         )
 

@@ -41,21 +41,23 @@ class Hazards:
     def examine(
         self, step: PlannedStep, ours: str, merged: str | None, conflicts: Iterable[str] = ()
     ) -> Examined:
-        """What the rules say of ``step`` onto commit ``ours``, with tree ``merged`` as its result, None for none yet.
-
-        Most steps bring nothing that any rule looks at, and cost no more than a comparison of trees.
-        """
-        trees = self._objects.commit(ours).tree, self._objects.commit(step.head).tree
-        if merged is not None and not relevant(self._objects, *trees, merged, self._rules, conflicts):
-            return Examined()
-        sides, allow = self.sides(step, ours, merged), self._allow.get(step.name, ())
-        known = self._known.get(sides, allow)
+        """What the rules say of ``step`` onto commit ``ours`` with tree ``merged`` as its result; None: not yet."""
+        if merged is None:
+            return self._examine(step, ours, None)
+        allow, paths = [vars(one) for one in self._allow.get(step.name, ())], sorted(conflicts)
+        key = self._known.key(step.kind, ours, step.head, merged, paths, allow)
+        known = self._known.get(key)
         if known is not None:
             return known
-        examined = examine(self._objects, sides, self._rules, step=step.name, allow=allow)
-        if merged is not None:
-            self._known.put(sides, allow, examined)
+        trees = self._objects.commit(ours).tree, self._objects.commit(step.head).tree
+        asked = relevant(self._objects, *trees, merged, self._rules, paths)
+        examined = self._examine(step, ours, merged) if asked else Examined()
+        self._known.put(key, examined)
         return examined
+
+    def _examine(self, step: PlannedStep, ours: str, merged: str | None) -> Examined:
+        sides, allow = self.sides(step, ours, merged), self._allow.get(step.name, ())
+        return examine(self._objects, sides, self._rules, step=step.name, allow=allow)
 
     @cached_property
     def _known(self) -> Known:

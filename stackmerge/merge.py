@@ -10,11 +10,12 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from stackmerge.attributes import Attributes
 from stackmerge.errors import StackmergeError
-from stackmerge.git import Git, read_until_nul
+from stackmerge.git import Git, GitFailed, read_until_nul
 from stackmerge.objects import Commit, Entry, Objects, Person
 
 PIPE_SINCE = (2, 49)
@@ -47,7 +48,7 @@ class Merged:
 
 
 class Merger:
-    """Merges commits of one repository."""
+    """Merges commits of one repository, one at a time; the next may be begun while the caller still does other work."""
 
     def __init__(self, git: Git, objects: Objects, attributes: Attributes) -> None:
         self._git = git
@@ -55,21 +56,32 @@ class Merger:
         self.attributes = attributes
         self._child: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
+        self._begun: tuple[str, str] | None = None
+        self._kept: dict[tuple[str, str], Merged] = {}
 
     def close(self) -> None:
         if self._child:
             self._child.communicate()
             self._child = None
+        self._begun = None
         self._buffer.clear()
+
+    def begin(self, ours: str, theirs: str) -> None:
+        """Let git start on a merge that will be asked for; whatever is wrong with it shows then."""
+        self._settle()
+        with suppress(StackmergeError):
+            self._start(ours, theirs)
 
     def merge(self, ours: str, theirs: str) -> Merged:
         """Merge commit ``theirs`` into commit ``ours``. Raises StackmergeError when git cannot merge at all."""
-        changed = self.attributes.use(self._objects.commit(ours).tree)
-        if self._git.version[:2] < PIPE_SINCE:
-            return self._merge_once(ours, theirs)
-        if changed:
-            self.close()
-        return self._merge_piped(ours, theirs)
+        if self._begun != (ours, theirs):
+            self._settle()
+            self._use_attributes(ours)
+            kept = self._kept.pop((ours, theirs), None)
+            if kept:
+                return kept
+            self._start(ours, theirs)
+        return self._finish()
 
     def merge_trees(self, base: str, ours: str, theirs: str) -> Merged:
         """Three-way merge of trees: what a cherry-pick is, and what the proof compares with."""
@@ -78,28 +90,65 @@ class Merger:
         b = self._objects.write_commit(Commit(theirs, (root,), _NOBODY, _NOBODY, "theirs\n"))
         return self.merge(a, b)
 
-    def _merge_once(self, ours: str, theirs: str) -> Merged:
-        options = ("--write-tree", "-z", "--allow-unrelated-histories")
-        done = self._git.run(
-            "merge-tree", *options, ours, theirs, ok=(0, 1), directory=self.attributes.directory
-        )
-        tokens = iter(done.stdout.split(b"\0"))
-        return _read_answer(tokens, clean=done.returncode == 0)
+    @property
+    def _piped(self) -> bool:
+        return self._git.version[:2] >= PIPE_SINCE
 
-    def _merge_piped(self, ours: str, theirs: str) -> Merged:
-        if self._child is None:
-            options = ("--write-tree", "--stdin", "--allow-unrelated-histories")
-            self._child = self._git.child("merge-tree", *options, directory=self.attributes.directory)
+    def _settle(self) -> None:
+        """Wait for a merge that was begun, and keep its answer for whoever asks for it."""
+        if self._begun:
+            asked = self._begun
+            with suppress(StackmergeError):  # it is asked again when somebody wants it
+                self._kept = {asked: self._finish()}
+
+    def _use_attributes(self, ours: str) -> None:
+        if self.attributes.use(self._objects.commit(ours).tree) and self._piped:
+            self.close()  # a child that has read them does not look again
+
+    def _start(self, ours: str, theirs: str) -> None:
+        self._use_attributes(ours)
+        options = ["merge-tree", "--write-tree", "-z", "--allow-unrelated-histories"]
+        if not self._piped:
+            directory = self.attributes.directory
+            self._child = self._git.child(*options, ours, theirs, directory=directory, complaints=True)
+        else:
+            if self._child is None:
+                options[2] = "--stdin"
+                self._child = self._git.child(*options, directory=self.attributes.directory)
+            self._ask(theirs, f"{ours} {theirs}\n".encode())
+        self._begun = (ours, theirs)
+
+    def _ask(self, theirs: str, line: bytes) -> None:
+        assert self._child is not None
         assert self._child.stdin is not None
         try:
-            self._child.stdin.write(f"{ours} {theirs}\n".encode())
+            self._child.stdin.write(line)
             self._child.stdin.flush()
+        except BrokenPipeError as error:
+            self.close()
+            raise StackmergeError(f"git merge-tree ended while merging {theirs}", "run it again") from error
+
+    def _finish(self) -> Merged:
+        assert self._begun is not None
+        (ours, theirs), self._begun = self._begun, None
+        return self._read_piped(theirs) if self._piped else self._read_once(ours, theirs)
+
+    def _read_once(self, ours: str, theirs: str) -> Merged:
+        assert self._child is not None
+        said, complaint = self._child.communicate()
+        status, self._child = self._child.returncode, None
+        if status not in (0, 1):
+            raise GitFailed(("merge-tree", ours, theirs), status, complaint.decode(errors="replace"))
+        return _read_answer(iter(said.split(b"\0")), clean=status == 0)
+
+    def _read_piped(self, theirs: str) -> Merged:
+        try:
             tokens = self._tokens()
             clean = next(tokens) == b"1"
             merged = _read_answer(tokens, clean=clean)
             if clean:
                 next(tokens)  # the empty token that ends every answer; _read_kinds has it otherwise
-        except (BrokenPipeError, EOFError) as error:
+        except EOFError as error:
             self.close()
             raise StackmergeError(f"git merge-tree ended while merging {theirs}", "run it again") from error
         return merged

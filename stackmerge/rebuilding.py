@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from stackmerge import accept, cache, gated, proof
 from stackmerge.accept import NotAccepted
 from stackmerge.ancestry import Ancestry
-from stackmerge.build import Builder
+from stackmerge.build import Builder, Upcoming
 from stackmerge.errors import Exit, UsageError
 from stackmerge.gate.outcome import unproven_on_gpu
 from stackmerge.hazard.evaluate import Examined
@@ -70,16 +70,17 @@ def silent(_: str) -> None:
 
 
 def builder_of(stack: Stack, made: Plan, resolutions: Resolutions) -> Builder:
-    return Builder(stack.repository, resolutions, stack.manifest.policies, made.base, hazards_of(stack, made))
+    repository = stack.repository
+    ancestry = Ancestry(repository.git, repository.objects, made.base, (step.head for step in made.steps))
+    hazards = hazards_of(stack, ancestry)
+    return Builder(repository, resolutions, stack.manifest.policies, made.base, hazards, ancestry)
 
 
-def hazards_of(stack: Stack, made: Plan) -> Hazards:
+def hazards_of(stack: Stack, ancestry: Ancestry) -> Hazards:
     """The rules that apply to a stack: the shipped ones, and those in the ``hazards`` folder of its repository."""
     allow = {step.name: step.allow for step in stack.manifest.steps}
     rules = load_rules([stack.manifest.path.parent / "hazards"])
-    repository = stack.repository
-    ancestry = Ancestry(repository.git, repository.objects, made.base, (step.head for step in made.steps))
-    return Hazards(repository, rules, allow, ancestry)
+    return Hazards(stack.repository, rules, allow, ancestry)
 
 
 def done_of(run: Run) -> tuple[StepRecord, ...]:
@@ -148,7 +149,7 @@ class Rebuilding:
         below = records[-1].commit if records else self._plan.base
         self._watch(step, None)
         known = [] if self._options.fresh and not must_reuse else self._known[step.name]
-        record = self._builder.build(step, below, known, by_hand)
+        record = self._builder.build(step, below, known, by_hand, self._upcoming(len(records) + 1))
         if record.outcome == "hazard" and self._options.apply_hazard_edits:
             record = self._rebuilt_with_edits(step, record)
         if must_reuse and not record.reused:
@@ -161,6 +162,12 @@ class Rebuilding:
                 record, conflicts=tuple(self._located(step, c, records) for c in record.conflicts)
             )
         return record
+
+    def _upcoming(self, at: int) -> Upcoming | None:
+        if at >= len(self._plan.steps):
+            return None
+        step = self._plan.steps[at]
+        return Upcoming(step, [] if self._options.fresh else self._known[step.name])
 
     def _located(
         self, step: PlannedStep, conflict: ConflictRecord, records: Sequence[StepRecord]

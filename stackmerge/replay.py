@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stackmerge.ancestry import History
 from stackmerge.answer import Replayed, Unresolved, Used, settled_path
 from stackmerge.attributes import PathAttributes
 from stackmerge.fixup import Fixups
@@ -34,13 +35,14 @@ class Replayer:
         merger: Merger,
         resolutions: Resolutions,
         policies: Sequence[Policy] = (),
+        history: History | None = None,
     ) -> None:
         self._objects = objects
         self._merger = merger
         self._policies = policies
         self._exact = ExactReplay(git, objects, resolutions)
         self._text = TextReplay(git, objects, merger, resolutions)
-        self._fixups = Fixups(git, objects, resolutions)
+        self._fixups = Fixups(git, objects, resolutions, history)
 
     def replay(self, merged: Merged, *, head: str, step: str, below: str = "") -> Replayed:
         """Resolve what can be resolved of ``merged``, which merged ``head`` into ``below`` as step ``step``.
