@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from stackmerge.ancestry import History
 from stackmerge.errors import StackmergeError
-from stackmerge.hazard.evaluate import Examined
-from stackmerge.hazard.finding import blocks
+from stackmerge.hazard.finding import Examined, blocks
 from stackmerge.hazarded import Hazards
 from stackmerge.journal import ConflictRecord, StepRecord
 from stackmerge.manifest import Policy
@@ -117,9 +116,9 @@ class Builder:
             return self._record(
                 step, below, below, tree, "landed" if landed else "empty", conflicts, replayed.used, landed
             )
-        self._refuse_invalid_paths(step, below, tree)
         commit = self._commit(step, below, tree, replayed.used)
         self._begin(upcoming, commit)
+        self._refuse_invalid_paths(step, below, tree)
         examined = self.hazards(step, below, tree, (c.path for c in conflicts))
         if blocks(examined.findings):
             record = self._record(step, below, below, tree, "hazard", conflicts, replayed.used)

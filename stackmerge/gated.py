@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from stackmerge.errors import UsageError
-from stackmerge.gate.gating import Gating, Subject, first_bad
 from stackmerge.gate.outcome import GateResult
 from stackmerge.gate.spec import Gate
 from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.stack import Stack
+
+if TYPE_CHECKING:  # what runs gates is read only where there are any: most of what it needs nothing else does
+    from stackmerge.gate.gating import Gating, Subject
 
 ORDERS = ("step", "tip", "off")
 
@@ -25,6 +28,8 @@ class Gated:
 
 def subjects(stack: Stack, run: Run) -> list[Subject]:
     """The steps of a run that can be gated: those that are in it."""
+    from stackmerge.gate.gating import Subject
+
     objects = stack.repository.objects
     return [
         Subject(
@@ -47,8 +52,12 @@ def gate_run(
     """Gate a run step by step from the bottom, or its tip first. ``note`` is called with each result at once."""
     if order not in ORDERS:
         raise UsageError(f"--gates: {order!r} is not one of {', '.join(ORDERS)}")
+    if order == "off" or not stack.manifest.gates:
+        return Gated()
+    from stackmerge.gate.gating import Gating
+
     steps = subjects(stack, run)
-    if order == "off" or not stack.manifest.gates or not steps:
+    if not steps:
         return Gated()
     gating = Gating(stack.repository, stack.directory, stack.manifest.gates, tell)
     accepted = {(r.step, r.gate): r for r in run.gates if r.accepted}
@@ -72,6 +81,8 @@ def _gate_steps(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult
 
 def _gate_tip(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult]:
     """The tip's gates; for one that fails there, its first bad step instead."""
+    from stackmerge.gate.gating import first_bad
+
     for gate in gating.chosen(steps[-1]):
         at_tip = gating.run_one(gate, steps[-1])
         if not at_tip.bad:
@@ -98,6 +109,8 @@ class Bisected:
 
 def bisect(stack: Stack, run: Run, name: str, tell: Callable[[str], None]) -> Bisected:
     """Find the first bad step of the last rebuild. Raises UsageError for a gate that is not defined."""
+    from stackmerge.gate.gating import Gating, first_bad
+
     gate = _gate_named(stack, name)
     gating = Gating(stack.repository, stack.directory, stack.manifest.gates, tell)
     results: dict[str, GateResult] = {}
@@ -117,6 +130,8 @@ def gate_by_hand(
     stack: Stack, run: Run, name: str, gate: str, tell: Callable[[str], None]
 ) -> list[GateResult]:
     """Run a step's gates again (default: the tip's), whatever is known. Raises UsageError for what is not there."""
+    from stackmerge.gate.gating import Gating
+
     steps = subjects(stack, run)
     chosen = [step for step in steps if step.name == name] if name else steps[-1:]
     if not chosen:

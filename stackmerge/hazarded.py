@@ -7,8 +7,7 @@ from functools import cached_property
 
 from stackmerge.ancestry import Ancestry
 from stackmerge.errors import StackmergeError
-from stackmerge.hazard.evaluate import Examined, examine, relevant
-from stackmerge.hazard.finding import Allow, Sides, blocks
+from stackmerge.hazard.finding import Allow, Examined, Sides, blocks
 from stackmerge.hazard.known import Known
 from stackmerge.hazard.library import Rules
 from stackmerge.objects import EMPTY_TREE
@@ -49,6 +48,8 @@ class Hazards:
         known = self._known.get(key)
         if known is not None:
             return known
+        from stackmerge.hazard.evaluate import relevant
+
         trees = self._objects.commit(ours).tree, self._objects.commit(step.head).tree
         asked = relevant(self._objects, *trees, merged, self._rules, paths)
         examined = self._examine(step, ours, merged) if asked else Examined()
@@ -56,6 +57,8 @@ class Hazards:
         return examined
 
     def _examine(self, step: PlannedStep, ours: str, merged: str | None) -> Examined:
+        from stackmerge.hazard.evaluate import examine
+
         sides, allow = self.sides(step, ours, merged), self._allow.get(step.name, ())
         return examine(self._objects, sides, self._rules, step=step.name, allow=allow)
 

@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 
 from stackmerge.errors import StackmergeError
 from stackmerge.gate.outcome import GateResult
@@ -141,6 +142,7 @@ class Journal:
         self._objects = objects
         self._refs = refs
         self.ref = stack_ref(stack, "journal")
+        self._run_at = lru_cache(maxsize=4)(self._read_run)
 
     def start(self, plan: Plan, options: Mapping[str, object]) -> None:
         """Begin a new journal; the one before stays reachable only where it was accepted."""
@@ -217,8 +219,9 @@ class Journal:
         Raises StackmergeError when a record is damaged.
         """
         commit = commit or self.last
-        if commit is None:
-            return None
+        return self._run_at(commit) if commit else None
+
+    def _read_run(self, commit: str) -> Run:
         try:
             return _replay_events(reversed(list(self._events(commit))))
         except (ValueError, KeyError, TypeError, StopIteration) as error:

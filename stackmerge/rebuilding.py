@@ -12,8 +12,7 @@ from stackmerge.ancestry import Ancestry
 from stackmerge.build import Builder, Upcoming
 from stackmerge.errors import Exit, UsageError
 from stackmerge.gate.outcome import unproven_on_gpu
-from stackmerge.hazard.evaluate import Examined
-from stackmerge.hazard.finding import blocks
+from stackmerge.hazard.finding import Examined, blocks
 from stackmerge.hazard.library import load as load_rules
 from stackmerge.hazarded import Hazards
 from stackmerge.journal import STOPPED, ConflictRecord, Run, StepRecord, stack_ref

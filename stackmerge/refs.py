@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -45,9 +46,11 @@ class Refs:
 
     def below(self, prefix: str) -> Iterator[tuple[str, str]]:
         """Every ref whose name starts with ``prefix``, with its object, in order of name."""
-        for ref in sorted(self._repository.references.iterator(), key=lambda r: r.name):
-            if ref.name.startswith(prefix):
-                yield ref.name, str(ref.resolve().target)
+        start = os.fsencode(prefix)
+        for name in sorted(self._repository.raw_listall_references()):
+            found = self.get(os.fsdecode(name)) if name.startswith(start) else None
+            if found is not None:
+                yield os.fsdecode(name), found
 
     def set_own(self, ref: str, oid: str) -> None:
         """Move one ref below refs/stackmerge/, which nobody but the holder of the stack's lock moves."""

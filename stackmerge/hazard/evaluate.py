@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from stackmerge import globs
 from stackmerge.errors import UsageError
 from stackmerge.hazard import languages
 from stackmerge.hazard.clash import Judge, Verdict
 from stackmerge.hazard.facts import Joined
-from stackmerge.hazard.finding import NOT_CHECKED, Allow, Finding, Sides, allowed, order
+from stackmerge.hazard.finding import NOT_CHECKED, Allow, Examined, Finding, Sides, allowed, order
 from stackmerge.hazard.library import Rules
 from stackmerge.hazard.patterns import fill_in
 from stackmerge.hazard.rule import Rule
@@ -20,18 +19,6 @@ from stackmerge.hazard.view import FileView, Unreadable, View
 from stackmerge.objects import EMPTY_TREE, Entry, Objects
 
 _MANY = 20
-
-
-@dataclass(frozen=True)
-class Examined:
-    """What the rules say of a step. ``matched`` are the rules that it concerns, and ``gates`` those they ask for.
-
-    A rule that matches and stays silent, since the merge is right, asks for its gates all the same.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    matched: tuple[str, ...] = ()
-    gates: tuple[str, ...] = ()
 
 
 def check(

@@ -53,6 +53,18 @@ class Finding:
         return cls(**known)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Examined:
+    """What the rules say of a step. ``matched`` are the rules that it concerns, and ``gates`` those they ask for.
+
+    A rule that matches and stays silent, since the merge is right, asks for its gates all the same.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    matched: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+
+
 def blocks(findings: Iterable[Finding]) -> list[Finding]:
     """The findings that stop a rebuild."""
     return [f for f in findings if f.severity == "block" and f.disposition == FOUND]

@@ -5,22 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from importlib.metadata import version
 from pathlib import Path
 
-from stackmerge.hazard.evaluate import Examined
-from stackmerge.hazard.finding import NOT_CHECKED, Finding
+from stackmerge.hazard.finding import NOT_CHECKED, Examined, Finding
 
 
 class Known:
-    """Answers by the commits and the tree, the rules and the version of stackmerge that they depend on.
+    """Answers by the commits and the tree, the rules and the code of the checks that they depend on.
 
     A file that cannot be read counts as no answer; one that cannot be written is no loss.
     """
 
     def __init__(self, directory: Path, rules: str) -> None:
         self._directory = directory
-        self._rules = f"{version('stackmerge')} {rules}"
+        self._rules = f"{_code()} {rules}"
 
     def key(self, *asked: object) -> str:
         """The name of an answer: a digest of all that it depends on besides the rules."""
@@ -47,3 +45,10 @@ class Known:
             temporary.replace(path)
         except OSError:
             temporary.unlink(missing_ok=True)
+
+
+def _code() -> list[tuple[str, int, int]]:
+    """What tells one state of the checks' code from another: a change of it makes every answer void."""
+    here = Path(__file__).parent
+    files = [(file.name, file.stat()) for file in (*here.glob("*.py"), *here.glob("checks/*.py"))]
+    return sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in files)

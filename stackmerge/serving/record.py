@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 SIDES = ("before", "after")
 
@@ -73,7 +72,7 @@ class Figure:
 
     @property
     def middle(self) -> float:
-        return median(self.values)
+        return _median(self.values)
 
     @property
     def spread(self) -> float:
@@ -86,5 +85,11 @@ def figures(runs: Sequence[ServedRun], concurrency: int) -> tuple[Figure, ...]:
     found = [Figure("decode, each request", "tokens/s", tuple(run.decode_per_s for run in runs))]
     if concurrency > 1:
         found.append(Figure("all requests together", "tokens/s", tuple(run.tokens_per_s for run in runs)))
-    waits = tuple(median(run.first_token_s) * 1000 for run in runs)
+    waits = tuple(_median(run.first_token_s) * 1000 for run in runs)
     return (*found, Figure("time to first token", "ms", waits))
+
+
+def _median(values: Sequence[float]) -> float:
+    """The middle value. Not that of `statistics`, which every command would load together with the journal."""
+    ordered = sorted(values)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from stackmerge.hazard import languages
 from stackmerge.hazard.view import View
 from stackmerge.objects import TREE_MODE
 
+# Every pattern begins with a line end, which is looked for many times faster than a line's start: search "\n" + text.
 _C_FUNCTION = (
-    r"^(?!(?:typedef|return|else|if|for|while|switch|case|goto|do)\b)[A-Za-z_][\w \t*]*?[ \t*]"
+    r"(?!(?:typedef|return|else|if|for|while|switch|case|goto|do)\b)[A-Za-z_][\w \t*]*?[ \t*]"
     r"(\w+)[ \t]*\((?=[^;{}#]*\)\s*\{)"
 )
+_C_MACRO = r"[ \t]*#[ \t]*define[ \t]+(\w+)"
 _SCRIPT = (
-    r"^[ \t]*(?:export[ \t]+(?:default[ \t]+)?)?(?:async[ \t]+)?(?:abstract[ \t]+)?"
+    r"\n[ \t]*(?:export[ \t]+(?:default[ \t]+)?)?(?:async[ \t]+)?(?:abstract[ \t]+)?"
     r"(?:function\*?|class|interface)[ \t]+(\w+)"
 )
 _DEFINITIONS = {
-    "python": re.compile(r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE),
-    "c": re.compile(_C_FUNCTION + r"|^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE),
-    "cpp": re.compile(_C_FUNCTION + r"|^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE),
-    "go": re.compile(r"^(?:func[ \t]+(?:\([^)]*\)[ \t]*)?|type[ \t]+)(\w+)", re.MULTILINE),
+    "python": re.compile(r"\n[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)"),
+    "c": re.compile(rf"\n(?:{_C_FUNCTION}|{_C_MACRO})"),
+    "cpp": re.compile(rf"\n(?:{_C_FUNCTION}|{_C_MACRO})"),
+    "go": re.compile(r"\n(?:func[ \t]+(?:\([^)]*\)[ \t]*)?|type[ \t]+)(\w+)"),
     "rust": re.compile(
-        r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:(?:async|const|unsafe)[ \t]+)*"
-        r"(?:fn|struct|enum|trait)[ \t]+(\w+)",
-        re.MULTILINE,
+        r"\n[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:(?:async|const|unsafe)[ \t]+)*"
+        r"(?:fn|struct|enum|trait)[ \t]+(\w+)"
     ),
-    "javascript": re.compile(_SCRIPT, re.MULTILINE),
-    "typescript": re.compile(_SCRIPT, re.MULTILINE),
-    "tsx": re.compile(_SCRIPT, re.MULTILINE),
+    "javascript": re.compile(_SCRIPT),
+    "typescript": re.compile(_SCRIPT),
+    "tsx": re.compile(_SCRIPT),
 }
+C = ("c", "cpp")
+_DECLARED = re.compile(
+    r"\n(?!(?:typedef|return|else|if|for|while|switch|case|goto|do)\b)[A-Za-z_][\w \t*]*?[ \t*](\w+)[ \t]*"
+    r"\(((?:[^;{}()#]|\([^;{}()]*\))*)\)[^;{}()=]*(?:\([^;{}()]*\)[^;{}()=]*)*[;{]"
+)
+Declared = dict[str, tuple[str, ...]]
 KNOWN = tuple(_DEFINITIONS)
 _NOISE = {
     "python": re.compile(r"""(?:[rbuf]{0,2})(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\#.*""", re.IGNORECASE),
@@ -44,10 +53,14 @@ _MOST_FILES = 20_000
 @lru_cache(maxsize=128)
 def definitions(text: str, language: str) -> tuple[tuple[str, int], ...]:
     """The names that a text defines, each with the offset of its definition."""
+    return _definitions(text, language)
+
+
+def _definitions(text: str, language: str) -> tuple[tuple[str, int], ...]:
     pattern = _DEFINITIONS.get(language)
     if pattern is None:
         return ()
-    return tuple((next(g for g in m.groups() if g), m.start()) for m in pattern.finditer(text))
+    return tuple((next(g for g in m.groups() if g), m.start()) for m in pattern.finditer("\n" + text))
 
 
 def defined(text: str, language: str) -> set[str]:
@@ -64,15 +77,34 @@ def identifiers(lines: Iterable[tuple[int, str]], language: str) -> set[str]:
     return {name for _, text in lines for name in _IDENTIFIER.findall(code(text, language))}
 
 
+class Outline(NamedTuple):
+    """What a blob defines. ``declared``: in C, a hash of the parameter lists of each function that it names."""
+
+    defined: frozenset[str]
+    declared: Mapping[str, int]
+
+
 @lru_cache(maxsize=20_000)
-def _defined_in_blob(objects: object, oid: str, language: str) -> frozenset[str]:
+def _outline(objects: object, oid: str, language: str) -> Outline:
+    """Remembered, since the steps of a stack ask about the same blobs again and again, and all of it at once."""
     data: bytes = objects.blob(oid)  # type: ignore[attr-defined]
-    return frozenset(defined(data.decode("utf-8", "replace"), language))
+    text = data.decode("utf-8", "replace")
+    names = frozenset(sys.intern(name) for name, _ in _definitions(text, language))
+    known = declared(text) if language in C else {}
+    return Outline(names, {sys.intern(name): hash(lists) for name, lists in known.items()})
 
 
-def in_blob(view: View, oid: str, language: str) -> frozenset[str]:
-    """What a blob defines, remembered: the steps of a stack ask about the same blobs again and again."""
-    return _defined_in_blob(view.objects, oid, language)
+def in_blob(view: View, oid: str, language: str) -> Outline:
+    """The outline of a blob in a language."""
+    return _outline(view.objects, oid, language)
+
+
+def declared(text: str) -> Declared:
+    """The parameter lists of each function that a C file declares or defines at its left margin."""
+    found: Declared = {}
+    for match in _DECLARED.finditer("\n" + text):
+        found[match[1]] = (*found.get(match[1], ()), match[2])
+    return found
 
 
 _SIGNATURE = re.compile(
@@ -112,7 +144,7 @@ def defined_elsewhere(
         seen += 1
         if seen > _MOST_FILES:
             return None
-        if name in in_blob(view, oid, language):
+        if name in in_blob(view, oid, language).defined:
             return True
     return False
 

@@ -13,15 +13,8 @@ from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
 from stackmerge.hazard.view import FileView, Unreadable, View
 from stackmerge.objects import Entry
 
-_DECLARED = re.compile(
-    r"^(?!(?:typedef|return|else|if|for|while|switch|case|goto|do)\b)[A-Za-z_][\w \t*]*?[ \t*](\w+)[ \t]*"
-    r"\(((?:[^;{}()#]|\([^;{}()]*\))*)\)[^;{}()=]*(?:\([^;{}()]*\)[^;{}()=]*)*[;{]",
-    re.MULTILINE,
-)
 _CALL = re.compile(r"\b(\w+)\s*\(")
-_LANGUAGES = ("c", "cpp")
 _LONGEST_CALL = 4000
-Declared = dict[str, tuple[str, ...]]
 ANY = -1
 
 
@@ -36,10 +29,10 @@ class _Changed:
 
 def check(view: View) -> Iterator[Seen | NotChecked]:
     """New calls that pass what the old declaration asked for."""
-    theirs = [path for path in view.theirs_changed if languages.of(path) in _LANGUAGES]
+    theirs = [path for path in view.theirs_changed if languages.of(path) in outline.C]
     if not theirs:
         return
-    ours = [path for path in view.ours_changed if languages.of(path) in _LANGUAGES]
+    ours = [path for path in view.ours_changed if languages.of(path) in outline.C]
     called = _called(view, theirs)
     yield from _callers(view, theirs, "theirs", "ours", _changed(view, ours, "ours", called))
     yield from _callers(view, ours, "ours", "theirs", _changed(view, theirs, "theirs", None))
@@ -53,20 +46,6 @@ def _called(view: View, paths: list[str]) -> set[str]:
         except Unreadable:
             continue
         found.update(name for _, line in added for name in _CALL.findall(line))
-    return found
-
-
-@lru_cache(maxsize=5_000)
-def _declared_in(objects: object, oid: str) -> Declared:
-    data: bytes = objects.blob(oid)  # type: ignore[attr-defined]
-    return declared(data.decode("utf-8", "replace"))
-
-
-def declared(text: str) -> Declared:
-    """The parameter lists of each function that a C file declares or defines at its left margin."""
-    found: Declared = {}
-    for match in _DECLARED.finditer(text):
-        found[match[1]] = (*found.get(match[1], ()), match[2])
     return found
 
 
@@ -99,17 +78,27 @@ def _changed(view: View, paths: list[str], side: str, called: set[str] | None) -
         now: Entry | None = getattr(file, side)
         if file.base is None or now is None or not (file.base.is_file and now.is_file):
             continue
-        before = _declared_in(view.objects, file.base.oid)
+        language = languages.of(path)
+        before = outline.in_blob(view, file.base.oid, language).declared
         if called is not None and called.isdisjoint(before):
             continue
-        after = _declared_in(view.objects, now.oid)
-        for name in before.keys() & after.keys() & (before.keys() if called is None else called):
-            if before[name] == after[name]:
-                continue
-            old, new = arities(before[name]), arities(after[name])
+        after = outline.in_blob(view, now.oid, language).declared
+        asked = before.keys() & after.keys() & (before.keys() if called is None else called)
+        differ = [name for name in asked if before[name] != after[name]]
+        for name, old, new in _arities(view, file.base.oid, now.oid, differ):
             if not old & new:
                 found.setdefault(name, []).append(_Changed(path, old, new))
     return found
+
+
+def _arities(
+    view: View, base: str, now: str, names: list[str]
+) -> Iterator[tuple[str, frozenset[int], frozenset[int]]]:
+    """How many parameters some functions take in two blobs."""
+    if names:
+        texts = [view.objects.blob(oid).decode("utf-8", "replace") for oid in (base, now)]
+        old, new = map(outline.declared, texts)
+        yield from ((name, arities(old[name]), arities(new[name])) for name in sorted(names))
 
 
 def _callers(
@@ -131,7 +120,7 @@ def _calls(file: FileView, adder: str, changer: str, changed: dict[str, list[_Ch
     if not any(name in line for line in added.values() for name in changed):
         return
     text = file.text(adder)
-    here = declared(file.text("merged") if file.has_merged and file.merged else text)
+    here = outline.declared(file.text("merged") if file.has_merged and file.merged else text)
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     for number, line in added.items():
         where = in_result(file, [(number, line)])

@@ -78,10 +78,10 @@ def _removed(
     now: Entry | None = getattr(file, side)
     if file.base is None or not file.base.is_file:
         return
-    before = outline.in_blob(view, file.base.oid, language)
+    before = outline.in_blob(view, file.base.oid, language).defined
     if used is not None and before.isdisjoint(used[language]):
         return
-    gone = before - outline.in_blob(view, now.oid, language) if now and now.is_file else before
+    gone = before - outline.in_blob(view, now.oid, language).defined if now and now.is_file else before
     for name in sorted(gone if used is None else gone & used[language]):
         if len(name) > _SHORT and not name.startswith("__"):
             yield Removed(file.path, name, method=_is_method(file, name, language))
