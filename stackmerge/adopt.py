@@ -45,7 +45,7 @@ def adopt(
     if path.exists():
         raise UsageError(f"{path.name} is there already", "edit it, or name another one with --manifest")
     base_id, tip_id = repository.commit_id(base, "--base"), repository.commit_id(tip, "--tip")
-    stack_name = name or _branch_name(repository, tip)
+    stack_name = name or _branch_name(repository, tip, tip_id)
     checked_name(f"refs/heads/{stack_name}", "--name")
     commits = _first_parents(repository, base_id, tip_id)
     repository.keep_commit_graph()
@@ -65,10 +65,13 @@ def adopt(
     return Adopted(stack, len(steps), trained)
 
 
-def _branch_name(repository: Repository, tip: str) -> str:
+def _branch_name(repository: Repository, tip: str, tip_id: str) -> str:
     for prefix in ("refs/heads/", "refs/remotes/origin/"):
         if repository.refs.get(prefix + tip.removeprefix("refs/heads/").removeprefix("origin/")):
             return tip.removeprefix("refs/heads/").removeprefix("origin/")
+    there = [ref for ref, oid in repository.refs.below("refs/heads/") if oid == tip_id]
+    if len(there) == 1:
+        return there[0].removeprefix("refs/heads/")
     raise UsageError(f"--tip: {tip!r} is no branch, so the stack has no name", "give one with --name")
 
 

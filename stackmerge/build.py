@@ -93,6 +93,7 @@ class Builder:
         """A digest of what a result depends on besides the commit below and the head."""
         states = [f"{u.key} {self._resolutions.state(u.key)}" for u in used if u.key]
         fixups = [f"{f.id} {f.after and f.after.oid}" for f in self._resolutions.fixups(step.head, step.name)]
+        fixups += self._replayer.fixups.met(step.head)
         landed = " ".join(self._landed_heads)
         identity = f"{step.pr} {step.title} {step.notes}"
         rules = [self._hazards.inputs(step)] if self._hazards else []

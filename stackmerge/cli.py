@@ -79,6 +79,12 @@ def train(
     revrange: Annotated[
         list[str], typer.Argument(metavar="REVRANGE...", help="Merges to learn from, like v1.0..main.")
     ],
+    first_parent: Annotated[
+        bool,
+        typer.Option(
+            "--first-parent", help="Only the merges on the branch itself, not those that came with it."
+        ),
+    ] = False,
     repo: Repo = HERE,
     json: Json = False,
 ) -> None:
@@ -89,7 +95,7 @@ def train(
     from stackmerge.train import train as run
 
     with Repository(repo) as repository, screen.Progress("training") as progress:
-        commits = merges_of(repository, revrange)
+        commits = merges_of(repository, revrange, first_parent=first_parent)
         repository.keep_commit_graph()
         show.trained(run(repository, commits, progress.line), json)
 

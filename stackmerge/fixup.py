@@ -46,6 +46,11 @@ class Fixups:
             unresolved = self._of_the_other_order(tree, head, below, {fixup.path for fixup in own})
         return Replayed(tree, tuple(used), tuple(unresolved))
 
+    def met(self, head: str) -> list[str]:
+        """The ids of the fixups of other heads that were merged onto ``head``: below it, they may be in question."""
+        groups = [g for g in self._resolutions.fixups_by_merge() if g[0].head != head and _stood_on(g[0])]
+        return [f.id for group in groups if self._history.holds(_stood_on(group[0]), head) for f in group]
+
     def _apply_group(self, tree: str, group: Iterable[Fixup], below: str) -> Replayed:
         changes: dict[str, Entry | None] = {}
         used: list[Used] = []
@@ -115,9 +120,13 @@ class Fixups:
 
     def _met(self, fixup: Fixup, head: str, below: str) -> bool:
         """Was ``head`` below the fixup's merge then, and is that merge's head below now?"""
-        then = fixup.provenance.parents[:1]
-        holds = self._history.holds
-        return bool(then) and holds(below, fixup.head) and holds(then[0], head)
+        then, holds = _stood_on(fixup), self._history.holds
+        return bool(then) and holds(below, fixup.head) and holds(then, head)
+
+
+def _stood_on(fixup: Fixup) -> str:
+    """What the merge was made onto that needed the fixup; empty where nobody knows."""
+    return fixup.provenance.parents[0] if fixup.provenance.parents else ""
 
 
 def _by_merge(fixups: Iterable[Fixup]) -> list[list[Fixup]]:

@@ -53,9 +53,8 @@ class GitFailed(StackmergeError):
     """git itself said no; its own words are the message."""
 
     def __init__(self, command: Sequence[str], status: int, stderr: str) -> None:
-        said = next(
-            (line for line in reversed(stderr.strip().splitlines()) if line.strip()), f"exit status {status}"
-        )
+        lines = [line for line in stderr.splitlines() if line.strip()] or [f"exit status {status}"]
+        said = next((line for line in lines if line.startswith("fatal: ")), lines[-1])
         super().__init__(f"git {command[0]}: {re.sub('^(fatal|error): ', '', said)}")
         self.status = status
         self.stderr = stderr

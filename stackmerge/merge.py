@@ -137,7 +137,7 @@ class Merger:
         assert self._child is not None
         said, complaint = self._child.communicate()
         status, self._child = self._child.returncode, None
-        if status not in (0, 1):
+        if status not in (0, 1) or not said:  # git 2.39 says 1 of a commit that is not there, too
             raise GitFailed(("merge-tree", ours, theirs), status, complaint.decode(errors="replace"))
         return _read_answer(iter(said.split(b"\0")), clean=status == 0)
 

@@ -96,7 +96,7 @@ class Refs:
         try:
             self._git.run("update-ref", "-m", message, "--create-reflog", "--stdin", "-z", stdin=stdin)
         except GitFailed as error:
-            raise StackmergeError(
-                f"no ref was moved: {error.message}",
-                "somebody else moved a branch: look at it, then run again",
-            ) from error
+            hint = "somebody else moved a branch: look at it, then run again"
+            if ".lock'" in error.stderr:
+                hint = "if no other git is running here, remove that lock file, then run again"
+            raise StackmergeError(f"no ref was moved: {error.message}", hint) from error

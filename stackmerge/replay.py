@@ -42,7 +42,7 @@ class Replayer:
         self._policies = policies
         self._exact = ExactReplay(git, objects, resolutions)
         self._text = TextReplay(git, objects, merger, resolutions)
-        self._fixups = Fixups(git, objects, resolutions, history)
+        self.fixups = Fixups(git, objects, resolutions, history)
 
     def replay(self, merged: Merged, *, head: str, step: str, below: str = "") -> Replayed:
         """Resolve what can be resolved of ``merged``, which merged ``head`` into ``below`` as step ``step``.
@@ -64,7 +64,7 @@ class Replayer:
         tree = self._objects.edit(merged.tree, changes)
         if unresolved:
             return Replayed(tree, tuple(used), tuple(unresolved))
-        fixed = self._fixups.apply(tree, head, step, below)
+        fixed = self.fixups.apply(tree, head, step, below)
         return Replayed(fixed.tree, (*used, *fixed.used), fixed.unresolved)
 
     def _settle(

@@ -37,17 +37,19 @@ def topic(message: str) -> str:
     return (found[3] or found[1] + (found[2] or "")) if found else ""
 
 
-def merges_of(repository: Repository, ranges: Sequence[str]) -> list[str]:
-    """Every merge commit of the ranges, oldest first. Raises UsageError for a range that git does not know."""
+def merges_of(repository: Repository, ranges: Sequence[str], *, first_parent: bool = False) -> list[str]:
+    """Every merge commit of the ranges, oldest first; those that were merged with a branch too, or ``first_parent``.
+
+    Raises UsageError for a range that git does not know.
+    """
     for revrange in ranges:
         if revrange.startswith("-"):
             raise UsageError(
                 f"{revrange!r} is not a revision range: it starts with `-`", "see `git help revisions`"
             )
     try:
-        listed = repository.git.text(
-            "rev-list", "--merges", "--topo-order", "--reverse", "--end-of-options", *ranges, "--"
-        )
+        options = ["--merges", "--topo-order", "--reverse", *(["--first-parent"] if first_parent else [])]
+        listed = repository.git.text("rev-list", *options, "--end-of-options", *ranges, "--")
     except StackmergeError as error:
         raise UsageError(f"{' '.join(ranges)}: {error.message}", "write a range like `v1.0..main`") from error
     return listed.split()

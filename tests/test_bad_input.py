@@ -340,3 +340,19 @@ def test_objects_that_cannot_be_written(fork: Sandbox) -> None:
     said = sentence(fork.stackmerge("rebuild"), 1)
     assert said.startswith(("cannot write to the object database: ", "git "))
     assert fork.git("for-each-ref", "refs/heads") == branches
+
+
+def test_a_lock_that_somebody_left_on_a_branch(fork: Sandbox) -> None:
+    fork.commit({"a": "a\n"}, "base")
+    fork.git("tag", "v1")
+    fork.branch("one", "v1", {"b": "b\n"}, "one")
+    fork.manifest("stack: deploy\nbase: v1\nsteps:\n  - {name: one, merge: one}\n")
+    held = fork.path / ".git" / "refs" / "heads" / "deploy.lock"
+    held.write_text("1" * 40 + "\n")
+    ran = fork.stackmerge("rebuild")
+    assert ran.code == 1
+    assert "deploy.lock': File exists" in ran.err
+    assert "hint: if no other git is running here, remove that lock file, then run again" in ran.err
+    held.unlink()
+    assert fork.stackmerge("continue").code == 0
+    assert fork.git("rev-parse", "deploy^2") == fork.git("rev-parse", "one")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.sandbox import Sandbox
-from tests.stories.steps import outcomes, rebuild, used
+from tests.stories.steps import manifest, outcomes, rebuild, used
 
 
 def adopted_with_an_evil_merge(fork: Sandbox) -> None:
@@ -55,3 +55,22 @@ def test_it_is_merged_into_a_head_that_changed_elsewhere(fork: Sandbox) -> None:
     assert fork.graph("deploy", "v1") == (
         "* Merge branch 'red' <- red\n    M lib\n* Merge branch 'blue' <- blue again\n    A use\n"
     )
+
+
+def test_one_that_is_learned_later_is_not_missed_by_results_made_before(fork: Sandbox) -> None:
+    """blue renames what red's own file calls. red was below then; here it comes second."""
+    fork.commit({"lib": "def old\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"use": "call old\n"}, "red")
+    fork.branch("blue", "v1", {"lib": "def new\n"}, "blue")
+    fork.manifest(manifest("blue", "red").replace("stack: deploy", "stack: other"))
+    assert outcomes(rebuild(fork)) == {"blue": "clean", "red": "clean"}
+    assert all(step["reused"] for step in rebuild(fork)["steps"])
+
+    fork.git("checkout", "-q", "-b", "deploy", "v1")
+    fork.git("merge", "-q", "--no-ff", "-m", "Merge branch 'red'", "red")
+    fork.git("merge", "-q", "--no-ff", "--no-commit", "blue")
+    fork.commit({"use": "call new\n"}, "Merge branch 'blue'")
+    assert fork.stackmerge("train", "v1..deploy").code == 0
+    stopped = rebuild(fork, code=3)
+    assert "they meet the other way round" in stopped["steps"][-1]["conflicts"][0]["reason"]

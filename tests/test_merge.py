@@ -1,0 +1,76 @@
+"""A merge that was begun ahead of its turn gives what it would have given in its turn, with every git there is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stackmerge.errors import StackmergeError
+from stackmerge.repository import Repository
+from tests.sandbox import GIT, Sandbox
+
+
+@pytest.fixture
+def heads(fork: Sandbox) -> dict[str, str]:
+    """A base, a head that merges cleanly, one that conflicts, and one whose attributes settle the same conflict."""
+    base = fork.commit({"a": "a\n", "b": "b\n"}, "base")
+    return {
+        "base": base,
+        "clean": fork.branch("clean", base, {"b": "bb\n"}, "clean"),
+        "red": fork.branch("red", base, {"a": "red\n"}, "red"),
+        "blue": fork.branch("blue", base, {"a": "blue\n"}, "blue"),
+        "union": fork.branch("union", base, {"a": "union\n", ".gitattributes": "a merge=union\n"}, "union"),
+    }
+
+
+def merged_by_git(fork: Sandbox, ours: str, theirs: str) -> str:
+    """The tree that `git merge` leaves in the index, or the name of what conflicts."""
+    fork.git("checkout", "-q", "--detach", "--force", ours)
+    fork.git("merge", "--no-edit", theirs, check=False)
+    conflicts = fork.git("diff", "--name-only", "--diff-filter=U")
+    tree = "" if conflicts else fork.git("rev-parse", "HEAD^{tree}")
+    fork.git("reset", "-q", "--hard", ours)
+    return conflicts or tree
+
+
+def test_begun_merges_are_those_of_git_whatever_is_asked_between(
+    fork: Sandbox, heads: dict[str, str]
+) -> None:
+    pairs = [("red", "clean"), ("red", "blue"), ("union", "red"), ("clean", "union"), ("union", "blue")]
+    expected = {pair: merged_by_git(fork, *(heads[name] for name in pair)) for pair in pairs}
+    with Repository(fork.path) as repository:
+        for begun in pairs:
+            for asked in pairs:
+                repository.merger.begin(*(heads[name] for name in begun))
+                for pair in (asked, begun):
+                    merged = repository.merger.merge(*(heads[name] for name in pair))
+                    found = ",".join(c.path for c in merged.conflicts) or merged.tree
+                    assert (pair, found) == (pair, expected[pair])
+
+
+def test_what_is_wrong_with_a_begun_merge_shows_when_it_is_asked_for(
+    fork: Sandbox, heads: dict[str, str]
+) -> None:
+    with Repository(fork.path) as repository:
+        repository.merger.begin(heads["red"], "1" * 40)
+        assert repository.merger.merge(heads["red"], heads["clean"]).conflicts == ()
+        repository.merger.begin(heads["red"], "1" * 40)
+        with pytest.raises(StackmergeError):
+            repository.merger.merge(heads["red"], "1" * 40)
+        assert repository.merger.merge(heads["red"], heads["clean"]).conflicts == ()
+
+
+def test_a_begun_merge_does_not_outlive_the_repository(fork: Sandbox, heads: dict[str, str]) -> None:
+    def children() -> list[str]:
+        tasks = Path(f"/proc/{os.getpid()}/task")
+        return " ".join((task / "children").read_text() for task in tasks.iterdir()).split()
+
+    if not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists():
+        pytest.skip("this kernel does not list children")
+    before = set(children())
+    with Repository(fork.path) as repository:
+        repository.merger.begin(heads["red"], heads["blue"])
+        assert set(children()) - before, f"{GIT} was not started"
+    assert not set(children()) - before
