@@ -38,6 +38,7 @@ class Refs:
     def __init__(self, repository: pygit2.Repository, git: Git) -> None:
         self._repository = repository
         self._git = git
+        self._listed: dict[str, list[tuple[str, str]]] = {}
 
     def get(self, ref: str) -> str | None:
         """The object that ``ref`` points to, or None."""
@@ -45,17 +46,30 @@ class Refs:
         return str(found.resolve().target) if found is not None else None
 
     def below(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """Every ref whose name starts with ``prefix``, with its object, in order of name."""
-        start = os.fsencode(prefix)
-        for name in sorted(self._repository.raw_listall_references()):
-            found = self.get(os.fsdecode(name)) if name.startswith(start) else None
-            if found is not None:
-                yield os.fsdecode(name), found
+        """Every ref whose name starts with ``prefix``, with its object, in order of name.
+
+        Those of our own are listed once until we move one: a repository may have very many refs.
+        """
+        if prefix not in self._listed:
+            start = os.fsencode(prefix)
+            names = [name for name in self._repository.raw_listall_references() if name.startswith(start)]
+            refs = [(ref, self.get(ref)) for ref in sorted(map(os.fsdecode, names))]
+            found = [(ref, oid) for ref, oid in refs if oid is not None]
+            if not prefix.startswith(OWN):
+                yield from found
+                return
+            self._listed[prefix] = found
+        yield from self._listed[prefix]
+
+    def _moved(self, *refs: str) -> None:
+        for prefix in [prefix for prefix in self._listed if any(ref.startswith(prefix) for ref in refs)]:
+            del self._listed[prefix]
 
     def set_own(self, ref: str, oid: str) -> None:
         """Move one ref below refs/stackmerge/, which nobody but the holder of the stack's lock moves."""
         if not ref.startswith(OWN):
             raise ValueError(f"{ref} is not below {OWN}")
+        self._moved(ref)
         try:
             self._repository.references.create(ref, oid, force=True)
         except (pygit2.GitError, OSError, ValueError) as error:
@@ -86,6 +100,7 @@ class Refs:
         """Move all refs or none. Raises StackmergeError when one of them is not at its old value."""
         commands = [b"start"]
         for update in updates:
+            self._moved(update.ref)
             if update.new == update.old:
                 continue
             words = [update.ref.encode(), (update.new or NONE).encode(), (update.old or NONE).encode()]
