@@ -29,6 +29,8 @@ _CODE = re.compile(
 
 def visible(text: str, keep: str = "") -> str:
     """Control, bidirectional and other invisible characters written out, but for those in ``keep``."""
+    if text.isprintable():  # nearly every text is, and C tells so at once
+        return text
     return "".join(c if c in keep or not _hidden(c) else f"\\u{{{ord(c):x}}}" for c in text)
 
 

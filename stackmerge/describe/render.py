@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined
@@ -14,6 +14,7 @@ from stackmerge.describe import escape, sections
 from stackmerge.describe.facts import StepFacts
 from stackmerge.describe.sections import Body
 from stackmerge.errors import UsageError
+from stackmerge.gate.outcome import counted
 from stackmerge.journal import LEFT_OUT
 
 TEMPLATE = "pull_request.md.j2"
@@ -98,21 +99,6 @@ def _where(error: BaseException) -> str:
     return found
 
 
-def _counted(counts: Mapping[str, int]) -> str:
-    """``12 passed, 1 failed, 3 skipped`` from a report's counts."""
-    if not counts.get("tests"):
-        return ""
-    bad = {name: counts.get(name, 0) for name in ("failures", "errors", "skipped")}
-    passed = counts["tests"] - sum(bad.values())
-    words = [
-        (passed, "passed"),
-        (bad["failures"], "failed"),
-        (bad["errors"], "errors"),
-        (bad["skipped"], "skipped"),
-    ]
-    return ", ".join(f"{count} {word}" for count, word in words if count)
-
-
 def _counted_as(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
@@ -134,7 +120,7 @@ _FILTERS = {
     "code": escape.code,
     "block": escape.block,
     "prose": escape.prose,
-    "counted": _counted,
+    "counted": counted,
     "counted_as": _counted_as,
     "figure": _figure,
     "change": _change,

@@ -64,6 +64,21 @@ class GateResult:
         return cls(**known)  # type: ignore[arg-type]
 
 
+def counted(counts: Mapping[str, int]) -> str:
+    """``12 passed, 1 failed, 3 skipped`` from a report's counts."""
+    if not counts.get("tests"):
+        return ""
+    bad = {name: counts.get(name, 0) for name in ("failures", "errors", "skipped")}
+    passed = counts["tests"] - sum(bad.values())
+    words = [
+        (passed, "passed"),
+        (bad["failures"], "failed"),
+        (bad["errors"], "errors"),
+        (bad["skipped"], "skipped"),
+    ]
+    return ", ".join(f"{count} {word}" for count, word in words if count)
+
+
 def tail(log: str, lines: int = 20) -> list[str]:
     """The last lines of a gate's log."""
     try:
