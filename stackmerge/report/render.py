@@ -7,12 +7,8 @@ from importlib.metadata import version
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from stackmerge import shipped
+from stackmerge.describe.escape import visible
 from stackmerge.report.model import ReportView
-
-
-def visible(text: object) -> str:
-    """Control and bidirectional characters made visible, for text that strangers wrote."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in str(text))
 
 
 def render(report: ReportView) -> str:
@@ -30,4 +26,6 @@ def render(report: ReportView) -> str:
 
 def _finalize(value: object) -> object:
     """Every plain text that the template puts in; markup of its own macros passes as it is."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return "\n".join(visible(line, keep="\t") for line in value.split("\n"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stackmerge.describe.rebases import history
 from stackmerge.errors import StackmergeError
 from stackmerge.report.model import view
 from stackmerge.report.render import render
@@ -15,7 +16,7 @@ def write(stack: Stack, path: Path) -> None:
     run = stack.last_run()
     if run is None:
         raise StackmergeError(f"{stack.name!r} has not been rebuilt yet", "start with `stackmerge rebuild`")
-    page = render(view(stack.repository, run))
+    page = render(view(stack.repository, history(stack.repository, stack.journal, run)))
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:

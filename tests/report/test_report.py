@@ -58,10 +58,12 @@ def test_the_page_shows_the_conflict_its_answer_and_where_that_comes_from(
     conflicted_stack(fork)
     elements, raw = page(fork, tmp_path)
     columns = re.findall(r'<pre class="(ours|theirs|answer)">(.*?)</pre>', raw, re.DOTALL)
-    assert [(kind, text.strip()) for kind, text in columns] == [
-        ("ours", "red"),
-        ("theirs", "blue"),
-        ("answer", "purple"),
+    lines = [(kind, re.findall(r'<span class="(\w+)">(.*?)</span>', text)) for kind, text in columns]
+    around = ("around", "1"), ("around", "3")
+    assert lines == [
+        ("ours", [around[0], ("lost", "red"), around[1]]),
+        ("theirs", [around[0], ("lost", "blue"), around[1]]),
+        ("answer", [around[0], ("new", "purple"), around[1]]),
     ]
     assert "recorded by Ada <ada@example.com>" in elements.text
     assert "passed on CPU" in elements.text
@@ -72,7 +74,7 @@ def test_what_strangers_wrote_is_text(fork: Sandbox, tmp_path: Path) -> None:
     conflicted_stack(fork)
     elements, raw = page(fork, tmp_path)
     assert "script" not in elements.tags
-    assert '<script>alert(1)</script> & "quoted" \\x202egnp.exe' in elements.text
+    assert '<script>alert(1)</script> & "quoted" \\u{202e}gnp.exe' in elements.text
     assert "\u202e" not in raw
 
 
