@@ -146,7 +146,7 @@ def _proof(found: Mapping[str, Any] | None) -> ProofView | None:
     counts = sorted(found.get("counts", {}).items(), key=lambda pair: (pair[0] not in BAD, pair[0]))
     return ProofView(
         holds=bool(found["holds"]),
-        counts=tuple((verdict, count, VERDICTS[verdict]) for verdict, count in counts),
+        counts=tuple((verdict, count, VERDICTS.get(verdict, "")) for verdict, count in counts),
         paths=tuple(paths[:PATHS]),
         more=max(0, len(paths) - PATHS),
     )

@@ -135,7 +135,7 @@ def _by_step(results: Sequence[GateResult]) -> Mapping[str, list[GateResult]]:
 def hazard(finding: Finding) -> HazardView:
     """A finding with its word; one that a person allowed, or that was not checked, blocks nothing."""
     if finding.disposition == FOUND:
-        return HazardView(finding, *_SEVERITIES[finding.severity])
+        return HazardView(finding, *_SEVERITIES.get(finding.severity, (finding.severity, "waiting")))
     return HazardView(
         finding, finding.disposition, "waiting" if finding.disposition == NOT_CHECKED else "soft"
     )
