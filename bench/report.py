@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 LIMIT_S = 2.0
 LOG_LINES = 40
-PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
+PAINTED = """() => new Promise(done => new PerformanceObserver(list => {
+    const paint = list.getEntriesByName('first-contentful-paint')[0];
+    if (paint) done(paint.startTime);
+}).observe({type: 'paint', buffered: true}))"""
 LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 UNFOLD = """() => {
     const begin = performance.now();
@@ -138,8 +141,8 @@ def seconds(chromium: Browser, page: Path) -> tuple[float, float, float]:
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     tab = context.new_page()
     tab.goto(page.as_uri())
-    tab.wait_for_function(f"({PAINTED}) >= 0")
-    times = tab.evaluate(LOADED), tab.evaluate(PAINTED), tab.evaluate(UNFOLD)
+    painted = tab.evaluate(PAINTED)
+    times = tab.evaluate(LOADED), painted, tab.evaluate(UNFOLD)
     context.close()
     return times[0] / 1000, times[1] / 1000, times[2] / 1000
 
