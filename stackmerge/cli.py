@@ -389,6 +389,19 @@ cli_publish.add_to(app, _open)
 cli_hazards.add_to(app, _open)
 
 
+_INTERRUPTED = 130  # as a shell counts: 128 and the number of SIGINT
+_GOES_ON = {
+    "rebuild": "; `stackmerge continue` goes on",
+    "continue": "; `stackmerge continue` goes on",
+    "publish": "; `stackmerge publish` goes on: what is done is not done twice",
+}
+
+
+def _command(words: list[str]) -> str:
+    """The command that was asked for."""
+    return next((word for word in words[1:] if not word.startswith("-")), "")
+
+
 def main() -> None:
     """Run the command line; every error becomes one sentence, a hint and an exit code."""
     json = "--json" in sys.argv
@@ -397,9 +410,11 @@ def main() -> None:
     except StackmergeError as error:
         screen.failed(error, json)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        screen.warn("interrupted; `stackmerge continue` goes on")
-        sys.exit(130)
+    except (KeyboardInterrupt, SystemExit) as stop:
+        code = stop.code if isinstance(stop, SystemExit) else _INTERRUPTED
+        if code == _INTERRUPTED:
+            screen.warn(f"interrupted{_GOES_ON.get(_command(sys.argv), '')}")
+        sys.exit(code)
     except OSError as error:
         screen.failed(
             StackmergeError(f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")), json
