@@ -13,10 +13,12 @@ def gated(results: Sequence[GateResult], json: bool) -> None:
     """Show what gates proved."""
     if json:
         print_json({"gates": [{**result.as_json(), "words": result.words} for result in results]})
+    if not results:
+        say("no gate is for this step")
     gate_lines(results)
     for result in results:
         if result.bad:
-            gate_stop([result])
+            _failure(result)
 
 
 def bisected(found: Bisected, json: bool) -> None:
@@ -28,7 +30,7 @@ def bisected(found: Bisected, json: bool) -> None:
         out(f"the gate passes at the tip ({found.runs} run)")
         return
     out(f"{clean(found.result.step)} is the first bad step ({found.runs} runs)")
-    gate_stop([found.result])
+    _failure(found.result)
 
 
 def gate_lines(results: Sequence[GateResult]) -> None:
@@ -51,10 +53,15 @@ def gate_stop(results: Sequence[GateResult], worktree: str = "") -> None:
     if failed is None:
         say("a gate that asks for a GPU has not passed on one, and --require-gpu was given")
         return
-    say(f"stopped at {clean(failed.step)}: the gate {clean(failed.gate)} {failed.words}; the end of its log:")
-    for line in tail(failed.log):
-        say(f"    {clean(line)}")
-    say(f"the whole log: {failed.log}")
+    _failure(failed, f"stopped at {clean(failed.step)}: ")
     if worktree:
         say(f"the step is checked out in {worktree}: mend it there, `git add`, and")
     say("`stackmerge continue` runs the gate again; `continue --accept-failure REASON` goes on all the same")
+
+
+def _failure(result: GateResult, before: str = "") -> None:
+    """Show a gate that failed, and the end of its log."""
+    say(f"{before}the gate {clean(result.gate)} {result.words}; the end of its log:")
+    for line in tail(result.log):
+        say(f"    {clean(line)}")
+    say(f"the whole log: {result.log}")
