@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from stackmerge.demo.build import BASES
 from tests.docs.reader import Reader
 from tests.publish.forge_server import TOKEN, Forge
 from tests.sandbox import Sandbox
 from tests.serving.stub import Stub
 
 DOCS = Path(__file__).parents[2] / "docs"
+TUTORIAL = DOCS / "tutorial.md"
 README = DOCS.parent / "README.md"
 COMMANDS = sorted((DOCS / "commands").glob("*.md"))
 HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
 OWN_FORK = (README, DOCS / "how-to" / "adopt-a-fork.md")
-PAGES = [README, DOCS / "tutorial.md", *COMMANDS, *HOW_TO]
+PAGES = [README, TUTORIAL, *COMMANDS, *HOW_TO]
 
 
 def make_demo(root: Path) -> Path:
@@ -31,7 +33,8 @@ def make_demo(root: Path) -> Path:
 def reader(page: Path, root: Path, demo: Path) -> Iterator[Reader]:
     """Somebody in the fork of a demo of their own, with a forge and a server to talk to.
 
-    For some pages they have a repository of their own instead, and the reader of the README begins at home.
+    For some pages they have a repository of their own instead; the reader of the README begins at home, and that
+    of the tutorial after `make demo`, which rebuilds on two bases.
     """
     shutil.copytree(demo, root / "demo", symlinks=True)
     sandbox = Sandbox(root, "demo/fork")
@@ -46,6 +49,8 @@ def reader(page: Path, root: Path, demo: Path) -> Iterator[Reader]:
         "https://git.example.com": f"{forge.address}/git",
         "http://127.0.0.1:8000": server.address,
     }
+    for base in BASES if page == TUTORIAL else ():
+        assert sandbox.stackmerge("rebuild", "--onto", base).code == 0
     place = sandbox.path
     if page in OWN_FORK:
         shutil.rmtree(root / "demo")
