@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,8 @@ README = DOCS.parent / "README.md"
 COMMANDS = sorted((DOCS / "commands").glob("*.md"))
 HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
 OWN_FORK = (README, DOCS / "how-to" / "adopt-a-fork.md")
-PAGES = [README, TUTORIAL, *COMMANDS, *HOW_TO]
+CONTRIBUTING = DOCS.parent / "CONTRIBUTING.md"
+PAGES = [README, CONTRIBUTING, TUTORIAL, *COMMANDS, *HOW_TO]
 
 
 def make_demo(root: Path) -> Path:
@@ -34,7 +36,7 @@ def reader(page: Path, root: Path, demo: Path) -> Iterator[Reader]:
     """Somebody in the fork of a demo of their own, with a forge and a server to talk to.
 
     For some pages they have a repository of their own instead; the reader of the README begins at home, and that
-    of the tutorial after `make demo`, which rebuilds on two bases.
+    of the tutorial after `make demo`, which rebuilds on two bases. A contributor is in this checkout.
     """
     shutil.copytree(demo, root / "demo", symlinks=True)
     sandbox = Sandbox(root, "demo/fork")
@@ -43,6 +45,7 @@ def reader(page: Path, root: Path, demo: Path) -> Iterator[Reader]:
     forge, server = Forge(root / "remote", "ada", "fork"), Stub()
     sandbox.git("push", "-q", str(forge.bare), "e0886cc^0:refs/heads/main")
     aliases = {
+        ".venv/bin": str(Path(sys.executable).parent),
         "/home/ada": str(sandbox.home if page in OWN_FORK else root),
         "https://git.example.com/ada/fork/pull": "https://github.com/ada/fork/pull",
         "https://git.example.com/api/v3": forge.api,
@@ -56,6 +59,8 @@ def reader(page: Path, root: Path, demo: Path) -> Iterator[Reader]:
         shutil.rmtree(root / "demo")
         fork = own_fork(sandbox.home)
         place = sandbox.home if page == README else fork
+    if page == CONTRIBUTING:
+        place = DOCS.parent
     try:
         yield Reader(place, sandbox.environment, aliases)
     finally:
