@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from stackmerge.git import Git
+from stackmerge.errors import StackmergeError
+from stackmerge.git import Git, read_until_nul
 from stackmerge.objects import Objects, valid_name
 
 _CONVERTING = ("text", "eol", "filter", "ident", "working-tree-encoding")
@@ -48,17 +50,31 @@ class Attributes:
         self._objects = objects
         self._sources = lru_cache(maxsize=100_000)(self._find_sources)
         self._current: tuple[tuple[bytes, str], ...] = ()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._buffer = bytearray()
         self._temporary = tempfile.TemporaryDirectory(prefix="stackmerge-attributes-")
         self.directory = Path(self._temporary.name).resolve()
 
     def close(self) -> None:
+        self._end_child()
         self._temporary.cleanup()
+
+    def _end_child(self) -> None:
+        if self._child:
+            self._child.communicate()
+            self._child = None
+        self._buffer.clear()
+
+    def differ(self, tree: str) -> bool:
+        """Has ``tree`` other attributes than those in force?"""
+        return self._sources(tree) != self._current
 
     def use(self, tree: str) -> bool:
         """Put the attributes of ``tree`` in force; True when they differ from those before."""
         wanted = self._sources(tree)
         if wanted == self._current:
             return False
+        self._end_child()
         shutil.rmtree(self.directory)
         self.directory.mkdir(mode=0o700)
         for path, oid in wanted:
@@ -85,17 +101,31 @@ class Attributes:
         return any(value not in ("false", "lf", "native") for value in values)
 
     def of(self, paths: Iterable[str]) -> dict[str, PathAttributes]:
-        """The attributes of each path, asked of git in one go."""
-        wanted = list(paths)
-        if not wanted:
-            return {}
-        asked = b"".join(os.fsencode(path) + b"\0" for path in wanted)
-        done = self._git.run("check-attr", "-z", "--stdin", *_ASKED, stdin=asked, directory=self.directory)
-        values: dict[str, dict[str, str]] = {path: {} for path in wanted}
-        fields = done.stdout.split(b"\0")[:-1]
-        for path, name, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
-            values[os.fsdecode(path)][name.decode()] = value.decode(errors="replace")
-        return {path: PathAttributes.of(found, self._converts) for path, found in values.items()}
+        """The attributes of each path, asked of one git as long as the same are in force."""
+        found: dict[str, PathAttributes] = {}
+        for path in paths:
+            try:
+                values = self._ask(path)
+            except (OSError, EOFError) as error:
+                self._end_child()
+                raise StackmergeError(
+                    f"git check-attr ended while asked about {path!r}", "run it again"
+                ) from error
+            found[path] = PathAttributes.of(values, self._converts)
+        return found
+
+    def _ask(self, path: str) -> dict[str, str]:
+        if self._child is None:
+            self._child = self._git.child("check-attr", "-z", "--stdin", *_ASKED, directory=self.directory)
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._child.stdin.write(os.fsencode(path) + b"\0")
+        self._child.stdin.flush()
+        fields = [read_until_nul(self._child.stdout, self._buffer) for _ in range(3 * len(_ASKED))]
+        return {
+            name.decode(): value.decode(errors="replace")
+            for name, value in zip(fields[1::3], fields[2::3], strict=True)
+        }
 
     def smudged(self, path: str, oid: str, attributes: PathAttributes) -> bytes:
         """The bytes of blob ``oid`` as a checkout would write them at ``path``."""

@@ -76,9 +76,9 @@ class Merger:
         """Merge commit ``theirs`` into commit ``ours``. Raises StackmergeError when git cannot merge at all."""
         if self._begun != (ours, theirs):
             self._settle()
-            self._use_attributes(ours)
             kept = self._kept.pop((ours, theirs), None)
             if kept:
+                self._use_attributes(self._objects.commit(ours).tree)
                 return kept
             self._start(ours, theirs)
         return self._finish()
@@ -101,20 +101,32 @@ class Merger:
             with suppress(StackmergeError):  # it is asked again when somebody wants it
                 self._kept = {asked: self._finish()}
 
-    def _use_attributes(self, ours: str) -> None:
-        if self.attributes.use(self._objects.commit(ours).tree) and self._piped:
+    def _start(self, ours: str, theirs: str) -> None:
+        """Start a merge under the attributes in force, and once more in the rare case that ``ours`` has others.
+
+        git is at work while we look at the tree.
+        """
+        self._send(ours, theirs)
+        tree = self._objects.commit(ours).tree
+        if self.attributes.differ(tree):
+            with suppress(StackmergeError):
+                self._finish()
+            self._use_attributes(tree)
+            self._send(ours, theirs)
+
+    def _use_attributes(self, tree: str) -> None:
+        if self.attributes.use(tree) and self._piped:
             self.close()  # a child that has read them does not look again
 
-    def _start(self, ours: str, theirs: str) -> None:
-        self._use_attributes(ours)
+    def _send(self, ours: str, theirs: str) -> None:
         options = ["merge-tree", "--write-tree", "-z", "--allow-unrelated-histories"]
+        directory = self.attributes.directory
         if not self._piped:
-            directory = self.attributes.directory
             self._child = self._git.child(*options, ours, theirs, directory=directory, complaints=True)
         else:
             if self._child is None:
                 options[2] = "--stdin"
-                self._child = self._git.child(*options, directory=self.attributes.directory)
+                self._child = self._git.child(*options, directory=directory)
             self._ask(theirs, f"{ours} {theirs}\n".encode())
         self._begun = (ours, theirs)
 

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stackmerge.errors import UsageError
-from stackmerge.hazard import reading
-from stackmerge.hazard.rule import Rule
 from stackmerge.shipped import folder
+
+if TYPE_CHECKING:  # rules are parsed where a step needs them, and most rebuilds have known answers
+    from stackmerge.hazard.rule import Rule
 
 # Part of the digest: a change of what the checks find must not be hidden by results made before it.
 _CHECKS = "1"
@@ -33,6 +35,8 @@ class Rules:
     @cached_property
     def all(self) -> tuple[Rule, ...]:
         """Every rule. Raises UsageError where one is malformed, or where two files of a folder share an id."""
+        from stackmerge.hazard import reading
+
         found: dict[str, Rule] = {}
         for file in self.files:
             one = reading.read(file)
@@ -48,6 +52,8 @@ class Rules:
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """The globs of every rule of facts. Most steps match none, and then no rule is parsed at all."""
+        from stackmerge.hazard import reading
+
         found: list[str] = []
         for file in self.files:
             text = file.read_text("utf-8", "replace")
@@ -84,11 +90,20 @@ def load(paths: Iterable[Path]) -> Rules:
     """
     folders = dict.fromkeys([shipped(), *(path.resolve() for path in paths)])
     files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
-    wanted = [file for file in files if file.parent == shipped() or reading.is_rule(file)]
+    wanted = [file for file in files if file.parent == shipped() or is_rule(file)]
     state = hashlib.sha256(_CHECKS.encode())
     for file in wanted:
         state.update(file.name.encode() + b"\0" + hashlib.sha256(_read(file)).digest())
     return Rules(tuple(wanted), state.hexdigest()[:16])
+
+
+def is_rule(path: Path) -> bool:
+    """Is this YAML file meant as a rule? A folder called ``hazards`` may hold other things."""
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError:
+        return True  # reading it properly says what is wrong
+    return re.search(r"^(id|facts|hazard|check):", text, re.MULTILINE) is not None
 
 
 def _read(file: Path) -> bytes:

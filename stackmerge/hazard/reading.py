@@ -21,15 +21,6 @@ _KEYS = (
 )  # fmt: skip
 
 
-def is_rule(path: Path) -> bool:
-    """Is this YAML file meant as a rule? A folder called ``hazards`` may hold other things."""
-    try:
-        text = path.read_text("utf-8", "replace")
-    except OSError:
-        return True  # reading it properly says what is wrong
-    return re.search(r"^(id|facts|hazard|check):", text, re.MULTILINE) is not None
-
-
 def read(path: Path) -> Rule:
     """Read one rule. Raises UsageError with file, line and key."""
     name = f"{path.parent.name}/{path.name}"
