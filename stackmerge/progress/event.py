@@ -1,0 +1,77 @@
+"""What a rebuild tells while it is at work. Who listens never changes what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stackmerge.errors import Exit
+from stackmerge.gate.telling import GateEnd, GateEvent, GateStart, Note, Tick
+from stackmerge.journal import Run, StepRecord
+from stackmerge.plan import Plan, PlannedStep
+
+__all__ = [
+    "End",
+    "Event",
+    "GateEnd",
+    "GateStart",
+    "Note",
+    "Stage",
+    "Start",
+    "StepEnd",
+    "StepStart",
+    "Tell",
+    "Tick",
+]
+
+PLANNING, MERGING, PROVING, GATING, ACCEPTING = "planning", "merging", "proving", "gating", "accepting"
+
+
+@dataclass(frozen=True)
+class Start:
+    """The plan is made. ``done`` are the steps that an earlier part of this rebuild did."""
+
+    plan: Plan
+    done: tuple[StepRecord, ...]
+
+
+@dataclass(frozen=True)
+class StepStart:
+    """A step is being merged or picked; ``number`` counts from one."""
+
+    number: int
+    step: PlannedStep
+
+
+@dataclass(frozen=True)
+class StepEnd:
+    """What became of a step."""
+
+    number: int
+    record: StepRecord
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What follows now: planning, merging, proving, gating or accepting."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class End:
+    """How the rebuild, or this part of it, ended; the fields are those of its `Outcome`."""
+
+    run: Run
+    exit_code: Exit
+    note: str
+    hint: str
+    worktree: str
+
+
+Event = Start | StepStart | StepEnd | Stage | End | GateEvent
+Tell = Callable[[Event], None]
+
+
+def silent(_: Event) -> None:
+    return
