@@ -84,7 +84,12 @@ def _supervised(request: bytes, tick: Callable[[], None]) -> bytes:
     with (
         tempfile.TemporaryDirectory(prefix="stackmerge-gate-") as home,
         subprocess.Popen(
-            supervisor, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=home, env=environment()
+            supervisor,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=home,
+            env=environment(),
+            process_group=0,  # Ctrl-C is ours to answer: we end it, and it ends what it started
         ) as process,
     ):
         try:

@@ -167,7 +167,6 @@ def _give_up(*_: object) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _give_up)
-    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is stackmerge's to answer: it ends us
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     request = json.load(sys.stdin)
     if not request["keep"]:

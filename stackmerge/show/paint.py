@@ -67,11 +67,14 @@ class Painter:
         return _NO_WRAP + "".join(moves) + _WRAP if moves else ""
 
     def _erasing(self, width: int) -> str:
-        """What takes the lines away. A terminal that became narrower has wrapped them."""
+        """What takes the lines away, and what was typed below them. A terminal that became narrower wrapped them.
+
+        Row by row: tmux takes `erase to the end` in its first row for a new page, and keeps the old one.
+        """
         if not self._shown:
             return ""
         rows = sum(max(1, -(-cells(text) // max(1, width))) for text, _ in self._shown)
-        return f"\x1b[{rows}A\r\x1b[J"
+        return "\r\x1b[2K" + "\x1b[A\x1b[2K" * rows
 
     def _write(self, text: str) -> None:
         data = text.encode(self._encoding, "replace")
