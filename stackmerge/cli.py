@@ -267,23 +267,37 @@ def doctor(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> 
 
 @app.command()
 def report(
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = Path(
-        "stackmerge-report.html"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the page there (default: stackmerge-report.html)."),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, for a CI server.")
+    ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            "--summary",
+            metavar="FILE",
+            help="Write Markdown for a CI job's page; appended where FILE is $GITHUB_STEP_SUMMARY.",
+        ),
+    ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     repo: Repo = HERE,
     manifest: File = MANIFEST,
     json: Json = False,
 ) -> None:
-    """Write one HTML page that shows the last rebuild."""
-    from stackmerge.report.write import write
+    """Show the last rebuild: one HTML page; with --junit or --summary, only what is asked for."""
+    from stackmerge.report.files import write_files
 
+    if open_it or not (junit or summary):
+        out = out or Path("stackmerge-report.html")
     stack = _open(repo, manifest)
     with stack.repository:
-        write(stack, out)
-    screen.said(f"wrote {out}", {"report": str(out.resolve())}, json)
+        written = write_files(stack, out, junit, summary)
+    screen.said(f"wrote {', '.join(written.values())}", written, json)
     if open_it:
-        typer.launch(str(out.resolve()))
+        typer.launch(written["report"])
 
 
 @app.command()

@@ -7,10 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,31 +18,7 @@ from tests.gate.test_gating import shell, stack
 from tests.report.test_report import conflicted_stack
 from tests.sandbox import Sandbox
 from tests.terminal.pseudo import on_a_terminal
-from tests.terminal.stacks import REBUILD, TOP, talking
-
-
-@contextmanager
-def rebuilding(fork: Sandbox) -> Iterator[subprocess.Popen[bytes]]:
-    """A rebuild in another process, which is at work on a gate."""
-    process = subprocess.Popen(
-        REBUILD, cwd=fork.path, env=fork.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def status_with_line(fork: Sandbox, line: str, limit_s: float = 30) -> Any:
-    """What `status --json` says once the running gate has printed ``line``."""
-    deadline = time.monotonic() + limit_s
-    while time.monotonic() < deadline:
-        found = fork.stackmerge("status", "--json").json
-        if found.get("gate") and found["gate"]["line"].startswith(line):
-            return found
-        time.sleep(0.05)
-    raise AssertionError(found)
+from tests.terminal.stacks import REBUILD, TOP, rebuilding, status_with_line, talking
 
 
 def test_a_running_rebuild(fork: Sandbox) -> None:
