@@ -107,7 +107,7 @@ def test_the_proof_is_a_case(fork: Sandbox, tmp_path: Path) -> None:
 
 
 def test_a_killed_rebuild_is_no_success(fork: Sandbox, tmp_path: Path) -> None:
-    talking(fork, seconds=30)
+    talking(fork, seconds=120)
     with rebuilding(fork):
         status_with_line(fork, "")
     suite, page = written(fork, tmp_path)

@@ -22,7 +22,7 @@ from tests.terminal.stacks import REBUILD, TOP, rebuilding, status_with_line, ta
 
 
 def test_a_running_rebuild(fork: Sandbox) -> None:
-    talking(fork, seconds=30)
+    talking(fork, seconds=120)
     with rebuilding(fork) as process:
         found = status_with_line(fork, "line 1")
         shown = fork.stackmerge("status").err
@@ -42,7 +42,7 @@ def test_a_running_rebuild(fork: Sandbox) -> None:
 
 
 def test_a_killed_rebuild_is_dead(fork: Sandbox) -> None:
-    talking(fork, seconds=30)
+    talking(fork, seconds=120)
     with rebuilding(fork) as process:
         status_with_line(fork, "line 1")
         process.send_signal(signal.SIGKILL)
@@ -57,7 +57,7 @@ def test_a_killed_rebuild_is_dead(fork: Sandbox) -> None:
 
 
 def test_a_number_that_another_process_got_is_not_taken_for_the_rebuild(fork: Sandbox) -> None:
-    talking(fork, seconds=30)
+    talking(fork, seconds=120)
     with rebuilding(fork):
         status_with_line(fork, "line 1")
     path = fork.path / ".git/stackmerge/deploy/running.json"
