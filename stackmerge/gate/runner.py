@@ -37,6 +37,7 @@ class _Log:
         self._tail: deque[bytes] = deque()
         self._kept = 0
         self._limit = limit // 2
+        self._newest = b""
         self.dropped = 0
 
     def write(self, data: bytes) -> None:
@@ -48,16 +49,17 @@ class _Log:
         if rest:
             self._tail.append(rest)
             self._kept += len(rest)
-            self._show(rest[-_SHOWN:])
+            self._show(rest)
         while self._kept > self._limit + _CHUNK:
             gone = len(self._tail.popleft())
             self._kept -= gone
             self.dropped += gone
 
     def _show(self, newest: bytes) -> None:
-        at = self.file.tell()
-        os.pwrite(self.file.fileno(), newest, at)
-        os.ftruncate(self.file.fileno(), at + len(newest))
+        self._newest = (self._newest + newest)[-_SHOWN:]
+        shown, at = b"\n" + self._newest, self.file.tell()
+        os.pwrite(self.file.fileno(), shown, at)
+        os.ftruncate(self.file.fileno(), at + len(shown))
 
     def close(self) -> None:
         if self._tail:

@@ -1,15 +1,14 @@
-"""What gates tell while they are at work."""
+"""What gates tell while they are at work, as named tuples: a dataclass costs every command half a millisecond."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackmerge.gate.outcome import GateResult
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """Something that holds a gate up, in words: it waits for a GPU, or runs a command before or after."""
 
     step: str
@@ -17,8 +16,7 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True)
-class GateStart:
+class GateStart(NamedTuple):
     """A gate's command starts. ``device`` is the GPU that it was given, or empty; ``log`` the file it prints to."""
 
     step: str
@@ -28,13 +26,11 @@ class GateStart:
     log: str
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """The command still runs; told some five times a second, for those who look at its log."""
 
 
-@dataclass(frozen=True)
-class GateEnd:
+class GateEnd(NamedTuple):
     """What a gate proved, now or earlier. Told again where a person accepted the failure: the last one counts."""
 
     result: GateResult

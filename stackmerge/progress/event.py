@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackmerge.errors import Exit
 from stackmerge.gate.telling import GateEnd, GateEvent, GateStart, Note, Tick
@@ -27,39 +27,34 @@ __all__ = [
 PLANNING, MERGING, PROVING, GATING, ACCEPTING = "planning", "merging", "proving", "gating", "accepting"
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """The plan is made. ``done`` are the steps that an earlier part of this rebuild did."""
 
     plan: Plan
     done: tuple[StepRecord, ...]
 
 
-@dataclass(frozen=True)
-class StepStart:
+class StepStart(NamedTuple):
     """A step is being merged or picked; ``number`` counts from one."""
 
     number: int
     step: PlannedStep
 
 
-@dataclass(frozen=True)
-class StepEnd:
+class StepEnd(NamedTuple):
     """What became of a step."""
 
     number: int
     record: StepRecord
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """What follows now: planning, merging, proving, gating or accepting."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class End:
+class End(NamedTuple):
     """How the rebuild, or this part of it, ended; the fields are those of its `Outcome`."""
 
     run: Run

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from stackmerge.progress.event import Event, Stage, Start, StepEnd, StepStart, Tell
+from stackmerge.progress.event import PROVING, Event, Stage, Start, StepEnd, StepStart, Tell
 from stackmerge.progress.process import Process, this_process
 from stackmerge.progress.progress import Progress, RunningGate, after
 
@@ -54,7 +54,7 @@ class Presence:
     def __call__(self, event: Event) -> None:
         if not isinstance(event, StepStart | StepEnd):  # the journal has those
             self._progress = after(self._progress, event, time.time())
-            self._write(now=isinstance(event, Start | Stage))
+            self._write(now=isinstance(event, Start) or event == Stage(PROVING))
         self._tell(event)
 
     def _write(self, *, now: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +18,7 @@ class Process:
     @property
     def alive(self) -> bool | None:
         """Does it still run? None for a process of another machine, which cannot be seen from here."""
-        if self.host != socket.gethostname():
+        if self.host != os.uname().nodename:
             return None
         try:
             os.kill(self.pid, 0)
@@ -32,7 +31,7 @@ class Process:
 
 
 def this_process() -> Process:
-    return Process(os.getpid(), socket.gethostname(), _stat(os.getpid())[1])
+    return Process(os.getpid(), os.uname().nodename, _stat(os.getpid())[1])
 
 
 def _stat(pid: int) -> tuple[str, str]:

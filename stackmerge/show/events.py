@@ -58,7 +58,7 @@ class EventLog:
                 self.write("gate_note", step=step, gate=gate, note=text)
             case GateStart():
                 self._gate, self._began, self._last = event, time.monotonic(), ""
-                self.write("gate_start", **vars(event))
+                self.write("gate_start", **event._asdict())
             case Tick():
                 self._line()
             case GateEnd(result):

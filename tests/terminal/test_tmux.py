@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
+
 from rich.cells import cell_len
 
+from tests.gate.test_gating import shell, stack
 from tests.sandbox import Sandbox
 from tests.terminal.stacks import REBUILD, TOP, talking
 from tests.terminal.tmux import Pane, needs_tmux, running
@@ -103,3 +108,41 @@ def test_a_narrower_window(fork: Sandbox) -> None:
         screen = pane.wait("gate talks on two")
         assert sum("rebuilding deploy" in row for row in screen) == 1, "\n".join(screen)
         assert all(cell_len(row) <= 50 for row in screen)
+
+
+def test_ended_by_a_signal(fork: Sandbox) -> None:
+    talking(fork, seconds=60)
+    with running(REBUILD, fork.path, fork.environment) as pane:
+        pane.wait("gate talks on one")
+        found = fork.stackmerge("status", "--json").json
+        os.kill(found["process"]["pid"], signal.SIGTERM)
+        pane.wait("DONE")
+        left = [line for line in pane.everything() if line]
+    assert left[-1] == f"DONE {128 + signal.SIGTERM}"
+    assert TOP not in "".join(left)
+    assert "dead" in fork.stackmerge("status").err
+
+
+def test_a_gate_by_hand_is_shown_too(fork: Sandbox) -> None:
+    talking(fork)
+    assert fork.stackmerge("rebuild", "--gates", "off").code == 0
+    with running([*REBUILD[:-1], "gate", "two"], fork.path, fork.environment) as pane:
+        screens = list(pane.samples(done))
+        left = [line for line in pane.everything() if line]
+    assert any("gating deploy: two" in screen[0] for screen in screens)
+    assert left == ["gate talks: passed on CPU: two", "DONE 0"]
+
+
+def test_nothing_of_a_gate_outlives_an_interrupt(fork: Sandbox) -> None:
+    stack(fork, [{"name": "stays", "run": shell("echo $$; exec sleep 1000")}], ("one",))
+    with running(REBUILD, fork.path, fork.environment) as pane:
+        pid = next(
+            int(row[4:])
+            for screen in pane.samples(
+                lambda screen: screen[3].startswith("  | ") and screen[3][4:].isdecimal()
+            )
+            if (row := screen[3])[4:].isdecimal()
+        )
+        pane.keys("C-c")
+        pane.wait("DONE 130")
+    assert not Path(f"/proc/{pid}").exists()
