@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from stackmerge.progress.event import PROVING, Event, Stage, Start, StepEnd, StepStart, Tell
 from stackmerge.progress.process import Process, this_process
@@ -21,8 +21,7 @@ NAME = "running.json"
 _PAUSE_S = 0.1
 
 
-@dataclass(frozen=True)
-class Present:
+class Present(NamedTuple):
     """What the file says. Times are seconds of the epoch."""
 
     process: Process
@@ -67,8 +66,13 @@ class Presence:
         self._written, self._next = present, clock + _PAUSE_S
         temporary = self._path.with_suffix(".new")
         with suppress(OSError):
-            temporary.write_text(json.dumps(asdict(present)))
+            temporary.write_text(json.dumps(_as_json(present)))
             temporary.replace(self._path)
+
+
+def _as_json(present: Present) -> dict[str, object]:
+    gate = present.gate and present.gate._asdict()
+    return {**present._asdict(), "process": present.process._asdict(), "gate": gate}
 
 
 def read(directory: Path) -> Present | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(NamedTuple):
     """``started`` is the kernel's start time of it, in clock ticks since boot; empty where that cannot be read."""
 
     pid: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from stackmerge.gate.outcome import GateResult
 from stackmerge.journal import StepRecord
@@ -22,8 +22,7 @@ from stackmerge.progress.event import (
 )
 
 
-@dataclass(frozen=True)
-class RunningGate:
+class RunningGate(NamedTuple):
     """A gate at work: since when (seconds of the epoch), on which device, and the file that it prints to."""
 
     step: str
@@ -33,8 +32,7 @@ class RunningGate:
     since: float
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """Where a rebuild is.
 
     ``step`` and ``number`` (from one) are what is being merged or gated; ``outcomes`` and ``gates`` count what is
@@ -47,8 +45,8 @@ class Progress:
     steps: tuple[str, ...] = ()
     stage: str = PLANNING
     number: int = 0
-    outcomes: Mapping[str, int] = field(default_factory=dict)
-    gates: Mapping[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = {}
+    gates: Mapping[str, int] = {}
     gate: RunningGate | None = None
     note: str = ""
 
@@ -82,8 +80,7 @@ def after(now: Progress, event: Event, clock: float) -> Progress:
     match event:
         case Start():
             names = tuple(step.name for step in event.plan.steps)
-            return replace(
-                now,
+            return now._replace(
                 stack=event.plan.stack,
                 base=event.plan.base,
                 steps=names,
@@ -92,24 +89,24 @@ def after(now: Progress, event: Event, clock: float) -> Progress:
                 outcomes=counted(event.done),
             )
         case StepStart():
-            return replace(now, stage=MERGING, number=event.number)
+            return now._replace(stage=MERGING, number=event.number)
         case StepEnd():
-            return replace(now, outcomes=_plus(now.outcomes, event.record.outcome))
+            return now._replace(outcomes=_plus(now.outcomes, event.record.outcome))
         case Stage():
-            return replace(now, stage=event.name, gate=None, note="")
+            return now._replace(stage=event.name, gate=None, note="")
         case Note():
-            return replace(_at(now, event.step), note=f"{event.gate}: {event.text}")
+            return _at(now, event.step)._replace(note=f"{event.gate}: {event.text}")
         case GateStart():
             gate = RunningGate(event.step, event.gate, event.device, event.log, clock)
-            return replace(_at(now, event.step), stage=GATING, gate=gate, note="")
+            return _at(now, event.step)._replace(stage=GATING, gate=gate, note="")
         case GateEnd(result):
             gates = _plus(now.gates, _word(result))
-            return replace(_at(now, result.step), gate=None, note="", gates=gates)
+            return _at(now, result.step)._replace(gate=None, note="", gates=gates)
     return now
 
 
 def _at(now: Progress, step: str) -> Progress:
-    return replace(now, number=now.steps.index(step) + 1) if step in now.steps else now
+    return now._replace(number=now.steps.index(step) + 1) if step in now.steps else now
 
 
 def _plus(counts: Mapping[str, int], word: str) -> dict[str, int]:
