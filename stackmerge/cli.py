@@ -10,7 +10,7 @@ import typer
 from stackmerge import cli_hazards, cli_publish, screen
 from stackmerge.cli_rerere import app as rerere_app
 from stackmerge.errors import Exit, StackmergeError, UsageError
-from stackmerge.options import HERE, MANIFEST, ApplyEdits, File, Json, Onto, Repo
+from stackmerge.options import HERE, MANIFEST, ApplyEdits, Events, File, Json, Onto, Repo
 
 app = typer.Typer(
     name="stackmerge",
@@ -46,6 +46,14 @@ def _open(repo: Path, manifest: str) -> Any:
 
     repository = Repository(repo)
     return open_stack(repository, _manifest_path(repository.top, manifest))
+
+
+def _refuse_two_outputs(events: str, json: bool) -> None:
+    if events == "-" and json:
+        raise UsageError(
+            "--events - and --json both want standard output",
+            "name a file for the events; their last line says how it ended",
+        )
 
 
 def _manifest_path(top: Path, name: str) -> Path:
@@ -132,6 +140,7 @@ def rebuild(
         bool, typer.Option("--require-gpu", help="Fail where a gate that asks for a GPU ran on none.")
     ] = False,
     apply_hazard_edits: ApplyEdits = False,
+    events: Events = "",
     repo: Repo = HERE,
     manifest: File = MANIFEST,
     json: Json = False,
@@ -140,11 +149,13 @@ def rebuild(
     from stackmerge.rebuild import rebuild as run
     from stackmerge.rebuilding import Options
     from stackmerge.show import run as show
+    from stackmerge.show.watching import watching
 
+    _refuse_two_outputs(events, json)
     stack = _open(repo, manifest)
-    with stack.repository, screen.Progress("rebuilding") as progress:
-        options = Options(first, keep_going, fresh, gates, require_gpu, apply_hazard_edits)
-        outcome = run(stack, onto, options, progress.step, progress.line)
+    options = Options(first, keep_going, fresh, gates, require_gpu, apply_hazard_edits)
+    with stack.repository, watching("rebuilding", stack, gated=gates != "off", events=events) as tell:
+        outcome = run(stack, onto, options, tell)
     show.rebuilt(outcome, json)
     raise typer.Exit(outcome.exit_code)
 
@@ -156,6 +167,7 @@ def continue_(
         typer.Option("--accept-failure", metavar="REASON", help="Go on in spite of the gate that failed."),
     ] = "",
     apply_hazard_edits: ApplyEdits = False,
+    events: Events = "",
     repo: Repo = HERE,
     manifest: File = MANIFEST,
     json: Json = False,
@@ -163,10 +175,12 @@ def continue_(
     """Record what was resolved in the private work tree, and go on."""
     from stackmerge.rebuild import resume
     from stackmerge.show import run as show
+    from stackmerge.show.watching import watching
 
+    _refuse_two_outputs(events, json)
     stack = _open(repo, manifest)
-    with stack.repository, screen.Progress("rebuilding") as progress:
-        outcome = resume(stack, progress.step, progress.line, accept_failure, apply_hazard_edits)
+    with stack.repository, watching("rebuilding", stack, gated=True, events=events) as tell:
+        outcome = resume(stack, tell, accept_failure, apply_hazard_edits)
     show.rebuilt(outcome, json)
     raise typer.Exit(outcome.exit_code)
 
@@ -182,10 +196,11 @@ def gate(
     """Run the gates of a step of the last rebuild again."""
     from stackmerge.rebuild import gate_again
     from stackmerge.show import gates as show
+    from stackmerge.show.watching import watching
 
     stack = _open(repo, manifest)
-    with stack.repository, screen.Progress("gating") as progress:
-        results = gate_again(stack, step, only, progress.line)
+    with stack.repository, watching("gating", stack, gated=True) as tell:
+        results = gate_again(stack, step, only, tell)
     show.gated(results, json)
     raise typer.Exit(Exit.GATE if any(result.bad for result in results) else Exit.DONE)
 
@@ -200,10 +215,11 @@ def bisect(
     """Find the first step of the last rebuild that a gate fails on, with as few runs as possible."""
     from stackmerge.rebuild import bisect_gate
     from stackmerge.show import gates as show
+    from stackmerge.show.watching import watching
 
     stack = _open(repo, manifest)
-    with stack.repository, screen.Progress("bisecting") as progress:
-        found = bisect_gate(stack, gate, progress.line)
+    with stack.repository, watching("bisecting", stack, gated=True) as tell:
+        found = bisect_gate(stack, gate, tell)
     show.bisected(found, json)
 
 
@@ -219,14 +235,21 @@ def abort(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> N
 
 
 @app.command()
-def status(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> None:
-    """Show the last rebuild, running, stopped or done."""
-    from stackmerge.rebuild import current
-    from stackmerge.show import run as show
+def status(
+    watch: Annotated[bool, typer.Option("--watch", help="Show a running rebuild until it ends.")] = False,
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Show the last rebuild: running, stopped, interrupted or done."""
+    from stackmerge.progress.situation import situation
+    from stackmerge.show import status as show
 
     stack = _open(repo, manifest)
     with stack.repository:
-        show.status(stack.name, current(stack), json)
+        if watch and not json:
+            show.watch(lambda: situation(stack))
+        show.status(stack.name, situation(stack), json)
 
 
 @app.command()
@@ -244,23 +267,37 @@ def doctor(repo: Repo = HERE, manifest: File = MANIFEST, json: Json = False) -> 
 
 @app.command()
 def report(
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = Path(
-        "stackmerge-report.html"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the page there (default: stackmerge-report.html)."),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, for a CI server.")
+    ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            "--summary",
+            metavar="FILE",
+            help="Write Markdown for a CI job's page; appended where FILE is $GITHUB_STEP_SUMMARY.",
+        ),
+    ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     repo: Repo = HERE,
     manifest: File = MANIFEST,
     json: Json = False,
 ) -> None:
-    """Write one HTML page that shows the last rebuild."""
-    from stackmerge.report.write import write
+    """Show the last rebuild: one HTML page; with --junit or --summary, only what is asked for."""
+    from stackmerge.report.files import write_files
 
+    if open_it or not (junit or summary):
+        out = out or Path("stackmerge-report.html")
     stack = _open(repo, manifest)
     with stack.repository:
-        write(stack, out)
-    screen.said(f"wrote {out}", {"report": str(out.resolve())}, json)
+        written = write_files(stack, out, junit, summary)
+    screen.said(f"wrote {', '.join(written.values())}", written, json)
     if open_it:
-        typer.launch(str(out.resolve()))
+        typer.launch(written["report"])
 
 
 @app.command()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stackmerge.errors import UsageError
 from stackmerge.gate.outcome import GateResult
 from stackmerge.gate.spec import Gate
+from stackmerge.gate.telling import GateEnd, Tell
 from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.stack import Stack
 
@@ -46,9 +47,7 @@ def _wanted(stack: Stack, record: StepRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*record.gates, *by_rule]))
 
 
-def gate_run(
-    stack: Stack, run: Run, order: str, note: Callable[[GateResult], None], tell: Callable[[str], None]
-) -> Gated:
+def gate_run(stack: Stack, run: Run, order: str, note: Callable[[GateResult], None], tell: Tell) -> Gated:
     """Gate a run step by step from the bottom, or its tip first. ``note`` is called with each result at once."""
     if order not in ORDERS:
         raise UsageError(f"--gates: {order!r} is not one of {', '.join(ORDERS)}")
@@ -65,7 +64,9 @@ def gate_run(
     results: list[GateResult] = []
     for result in runs(gating, steps):
         taken = accepted.get((result.step, result.gate))
-        result = replace(result, accepted=taken.accepted) if taken and result.bad else result
+        if taken and result.bad:
+            result = replace(result, accepted=taken.accepted)
+            tell(GateEnd(result))
         results.append(result)
         note(result)
         if result.bad:
@@ -107,7 +108,7 @@ class Bisected:
     runs: int
 
 
-def bisect(stack: Stack, run: Run, name: str, tell: Callable[[str], None]) -> Bisected:
+def bisect(stack: Stack, run: Run, name: str, tell: Tell) -> Bisected:
     """Find the first bad step of the last rebuild. Raises UsageError for a gate that is not defined."""
     from stackmerge.gate.gating import Gating, first_bad
 
@@ -126,9 +127,7 @@ def bisect(stack: Stack, run: Run, name: str, tell: Callable[[str], None]) -> Bi
     return Bisected(results[first.name] if first else None, runs)
 
 
-def gate_by_hand(
-    stack: Stack, run: Run, name: str, gate: str, tell: Callable[[str], None]
-) -> list[GateResult]:
+def gate_by_hand(stack: Stack, run: Run, name: str, gate: str, tell: Tell) -> list[GateResult]:
     """Run a step's gates again (default: the tip's), whatever is known. Raises UsageError for what is not there."""
     from stackmerge.gate.gating import Gating
 

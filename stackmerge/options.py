@@ -17,5 +17,11 @@ ApplyEdits = Annotated[
         "--apply-hazard-edits", help="Where a hazard blocks, make the edits that its rule prescribes."
     ),
 ]
+Events = Annotated[
+    str,
+    typer.Option(
+        "--events", metavar="FILE|-", help="Write what happens, as it happens, as one JSON object a line."
+    ),
+]
 HERE = Path()
 MANIFEST = "stackmerge.yaml"

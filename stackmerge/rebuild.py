@@ -13,69 +13,68 @@ from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.gate.outcome import GateResult
 from stackmerge.journal import DONE, STOPPED, Run, StepRecord
 from stackmerge.plan import Plan, PlannedStep
-from stackmerge.rebuilding import (
-    Options,
-    Outcome,
-    Rebuilding,
-    Tell,
-    Watch,
-    builder_of,
-    done_of,
-    finish,
-    silent,
-)
+from stackmerge.progress.event import Tell, silent
+from stackmerge.progress.presence import Presence
+from stackmerge.rebuilding import Options, Outcome, Rebuilding, builder_of, done_of, finish
 from stackmerge.stack import Stack
 from stackmerge.worktree import ConflictTree
 
 
-def rebuild(
-    stack: Stack, onto: str | None, options: Options, watch: Watch = lambda *_: None, tell: Tell = silent
-) -> Outcome:
+def rebuild(stack: Stack, onto: str | None, options: Options, tell: Tell = silent) -> Outcome:
     """Rebuild ``stack`` on ``onto`` (default: its base). Raises StackmergeError when it cannot begin."""
-    with stack.exclusive():
-        _refuse_stopped(stack)
-        stack.repository.keep_commit_graph()
-        made = plan.make(stack.repository, stack.manifest, stack.lock, onto)
-        if options.first and options.first not in {step.name for step in made.steps}:
-            raise UsageError(f"--from: there is no step {options.first!r}", "see `stackmerge plan`")
-        known = _known_results(stack)
-        if options.first:
-            Rebuilding(stack, made, options, known, watch, tell).check_first()
-        stack.keep_heads({s.name: s.head for s in made.steps if not _pinned(stack, s)})
-        stack.journal.start(made, vars(options))
-        return Rebuilding(stack, made, options, known, watch, tell).run(())
+    with stack.exclusive(), Presence(stack.directory, tell) as telling:
+        return _ended(_rebuild(stack, onto, options, telling), telling)
 
 
 def resume(
-    stack: Stack,
-    watch: Watch = lambda *_: None,
-    tell: Tell = silent,
-    accept_failure: str = "",
-    apply_hazard_edits: bool = False,
+    stack: Stack, tell: Tell = silent, accept_failure: str = "", apply_hazard_edits: bool = False
 ) -> Outcome:
     """Go on with a rebuild that stopped or was killed; records what a person resolved meanwhile.
 
     ``accept_failure`` is a reason to go on in spite of the gate that failed; ``apply_hazard_edits`` as in `Options`.
     """
-    with stack.exclusive():
-        run = stack.last_run()
-        if run is None or run.state in ("accepted", "aborted"):
-            raise StackmergeError(
-                f"no rebuild of {stack.name!r} is under way", "start one with `stackmerge rebuild`"
-            )
-        if run.status == "complete":
-            return finish(stack, run)
-        options = Options(**run.options)  # type: ignore[arg-type]
-        options = replace(options, apply_hazard_edits=options.apply_hazard_edits or apply_hazard_edits)
-        going = Rebuilding(stack, run.plan, options, _known_results(stack), watch, tell)
-        if accept_failure:
-            _accept_failure(stack, run, accept_failure)
-        elif run.status == "gate":
-            return going.take_fix(run)
-        if run.status in STOPPED and not options.keep_going:
-            return going.take_resolution(run)
-        stack.journal.resume()
-        return going.run(done_of(run))
+    with stack.exclusive(), Presence(stack.directory, tell) as telling:
+        return _ended(_resume(stack, telling, accept_failure, apply_hazard_edits), telling)
+
+
+def _ended(outcome: Outcome, tell: Tell) -> Outcome:
+    tell(outcome.end)
+    return outcome
+
+
+def _rebuild(stack: Stack, onto: str | None, options: Options, tell: Tell) -> Outcome:
+    _refuse_stopped(stack)
+    stack.repository.keep_commit_graph()
+    made = plan.make(stack.repository, stack.manifest, stack.lock, onto)
+    if options.first and options.first not in {step.name for step in made.steps}:
+        raise UsageError(f"--from: there is no step {options.first!r}", "see `stackmerge plan`")
+    known = _known_results(stack)
+    if options.first:
+        Rebuilding(stack, made, options, known, silent).check_first()
+    stack.keep_heads({s.name: s.head for s in made.steps if not _pinned(stack, s)})
+    stack.journal.start(made, vars(options))
+    return Rebuilding(stack, made, options, known, tell).run(())
+
+
+def _resume(stack: Stack, tell: Tell, accept_failure: str, apply_hazard_edits: bool) -> Outcome:
+    run = stack.last_run()
+    if run is None or run.state in ("accepted", "aborted"):
+        raise StackmergeError(
+            f"no rebuild of {stack.name!r} is under way", "start one with `stackmerge rebuild`"
+        )
+    if run.status == "complete":
+        return finish(stack, run)
+    options = Options(**run.options)  # type: ignore[arg-type]
+    options = replace(options, apply_hazard_edits=options.apply_hazard_edits or apply_hazard_edits)
+    going = Rebuilding(stack, run.plan, options, _known_results(stack), tell)
+    if accept_failure:
+        _accept_failure(stack, run, accept_failure)
+    elif run.status == "gate":
+        return going.take_fix(run)
+    if run.status in STOPPED and not options.keep_going:
+        return going.take_resolution(run)
+    stack.journal.resume()
+    return going.run(done_of(run))
 
 
 def abort(stack: Stack) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from stackmerge import accept, cache, gated, proof
@@ -18,6 +18,7 @@ from stackmerge.hazarded import Hazards
 from stackmerge.journal import STOPPED, ConflictRecord, Run, StepRecord, stack_ref
 from stackmerge.learn import learn
 from stackmerge.plan import Plan, PlannedStep
+from stackmerge.progress.event import ACCEPTING, GATING, PROVING, End, Stage, Start, StepEnd, StepStart, Tell
 from stackmerge.resolution import Provenance, Resolutions
 from stackmerge.stack import Stack
 from stackmerge.worktree import ConflictTree
@@ -50,6 +51,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> Exit:
+        """What the command line exits with."""
         by_status = {
             "complete": Exit.DONE,
             "conflict": Exit.CONFLICT,
@@ -59,13 +61,10 @@ class Outcome:
         }
         return by_status.get(self.run.status, Exit.ERROR)
 
-
-Watch = Callable[[PlannedStep, StepRecord | None], None]
-Tell = Callable[[str], None]
-
-
-def silent(_: str) -> None:
-    return
+    @property
+    def end(self) -> End:
+        """The last event of a rebuild."""
+        return End(self.run, self.exit_code, self.note, self.hint, self.worktree)
 
 
 def builder_of(stack: Stack, made: Plan, resolutions: Resolutions) -> Builder:
@@ -101,7 +100,6 @@ class Rebuilding:
         made: Plan,
         options: Options,
         known: dict[str, list[StepRecord]],
-        watch: Watch,
         tell: Tell,
     ) -> None:
         self._stack = stack
@@ -109,7 +107,6 @@ class Rebuilding:
         self._plan = made
         self._options = options
         self._known = known
-        self._watch = watch
         self._tell = tell
         self._resolutions = stack.repository.resolutions()
         self._builder = builder_of(stack, made, self._resolutions)
@@ -118,6 +115,7 @@ class Rebuilding:
     def run(self, done: Sequence[StepRecord], by_hand: str = "") -> Outcome:
         """Build the steps that are not in ``done``; the first of them from ``by_hand`` where that is given."""
         records = list(done)
+        self._tell(Start(self._plan, tuple(done)))
         self._builder.note_landed(records)
         before_first = bool(self._options.first)
         for step in self._plan.steps[len(done) :]:
@@ -126,7 +124,7 @@ class Rebuilding:
             by_hand = ""
             records.append(record)
             self._stack.journal.step(record)
-            self._watch(step, record)
+            self._tell(StepEnd(len(records), record))
             if record.outcome in STOPPED and not self._options.keep_going:
                 return self._stop(step, record)
         stopped = [record.outcome for record in records if record.outcome in STOPPED]
@@ -146,7 +144,7 @@ class Rebuilding:
         self, step: PlannedStep, records: list[StepRecord], by_hand: str, *, must_reuse: bool
     ) -> StepRecord:
         below = records[-1].commit if records else self._plan.base
-        self._watch(step, None)
+        self._tell(StepStart(len(records) + 1, step))
         known = [] if self._options.fresh and not must_reuse else self._known[step.name]
         record = self._builder.build(step, below, known, by_hand, self._upcoming(len(records) + 1))
         if record.outcome == "hazard" and self._options.apply_hazard_edits:
@@ -254,6 +252,7 @@ class Rebuilding:
         cache.save(self._repository, self._resolutions, f"resolve {step.name}")
 
     def _prove(self) -> Outcome:
+        self._tell(Stage(PROVING))
         run = self._stack.last_run()
         old = accept.last_accepted(self._repository, self._stack.journal, self._stack.name)
         assert run is not None
@@ -266,6 +265,7 @@ class Rebuilding:
     def _gate(self, run: Run, proved: proof.Proof | None) -> Outcome:
         """Gate the steps; accept what passes, and lay out the step that does not for a person."""
         tree = ConflictTree(self._repository, self._stack.name)
+        self._tell(Stage(GATING))
         found = gated.gate_run(self._stack, run, self._options.gates, self._stack.journal.gate, self._tell)
         if found.failed:
             record = run.by_name[found.failed.step]
@@ -274,6 +274,7 @@ class Rebuilding:
         if self._options.require_gpu and unproven_on_gpu(found.results):
             return self._end("gate", proved)
         tree.remove()
+        self._tell(Stage(ACCEPTING))
         return finish(self._stack, self._end("complete", proved).run)
 
     def take_fix(self, run: Run) -> Outcome:

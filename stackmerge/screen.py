@@ -5,13 +5,9 @@ from __future__ import annotations
 import json as jsonlib
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from stackmerge.errors import StackmergeError
-
-if TYPE_CHECKING:
-    from stackmerge.journal import StepRecord
-    from stackmerge.plan import PlannedStep
+from stackmerge.screen_terminal import fit, size, smart, styled
 
 SHORT = 12
 
@@ -70,13 +66,11 @@ def typed(command: str) -> None:
 
 
 class Progress:
-    """One live line on standard error; silent where that is no terminal."""
+    """One live line on standard error; silent where that is no terminal, or one that can only print."""
 
     def __init__(self, verb: str) -> None:
         self._verb = verb
-        self._live = sys.stderr.isatty()
-        self._replayed = 0
-        self._done = 0
+        self._live = smart()
 
     def __enter__(self) -> Progress:
         return self
@@ -87,29 +81,13 @@ class Progress:
 
     def line(self, text: str) -> None:
         if self._live:
-            shown = clean(f"{self._verb}: {text}")[: columns() - 1]
-            sys.stderr.write(f"\r\x1b[K{shown}")
+            sys.stderr.write(f"\r\x1b[K{fit(clean(f'{self._verb}: {text}'), size()[0] - 1)}")
             sys.stderr.flush()
-
-    def step(self, step: PlannedStep, record: StepRecord | None) -> None:
-        """Called before and after each step of a rebuild."""
-        if record is None:
-            self.line(f"{self._done + 1}. {step.name} ({self._replayed} replayed so far)")
-            return
-        self._done += 1
-        self._replayed += len(record.resolutions)
-
-
-def columns() -> int:
-    """The width of the terminal."""
-    import shutil
-
-    return shutil.get_terminal_size().columns
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table on standard error; aligned plain text where that is no terminal."""
-    if not sys.stderr.isatty():
+    if not smart():
         _plain_table(columns, [[clean(cell) for cell in row] for row in rows])
         return
     from rich import box
@@ -117,7 +95,9 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(stderr=True, highlight=False)
+    console = Console(
+        stderr=True, highlight=False, width=size()[0], color_system="auto" if styled() else None
+    )
     table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")

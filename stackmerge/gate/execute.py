@@ -8,11 +8,12 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 LOG_LIMIT = 4_000_000
+_TICK_S = 0.2
 _SECRET = re.compile(
     r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE|AUTH|COOKIE|^GIT_|^GH_|^GITHUB_|^GITLAB_"
     r"|^CI_|^AWS_|^AZURE_|^GOOGLE_|^SSH_|^GPG_|^NPM_|^HF_|^STACKMERGE_",
@@ -47,10 +48,12 @@ def execute(
     timeout: float,
     log: Path,
     keep: bool = False,
+    tick: Callable[[], None] = lambda: None,
 ) -> Ended:
     """Run ``argv`` in ``directory``; its output goes to ``log``, of which head and tail are kept.
 
-    With ``keep``, what it leaves running stays: a command that starts or stops a server.
+    With ``keep``, what it leaves running stays: a command that starts or stops a server. ``tick`` is called five
+    times a second while it runs.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     request = {
@@ -62,17 +65,8 @@ def execute(
         "limit": LOG_LIMIT,
         "keep": keep,
     }
-    with tempfile.TemporaryDirectory(prefix="stackmerge-gate-") as home:
-        done = subprocess.run(
-            [sys.executable, "-I", str(Path(__file__).with_name("runner.py"))],
-            input=json.dumps(request).encode(),
-            stdout=subprocess.PIPE,
-            cwd=home,
-            env=environment(),
-            check=False,
-        )
     try:
-        answer = json.loads(done.stdout)
+        answer = json.loads(_supervised(json.dumps(request).encode(), tick))
     except ValueError:
         return Ended(error="its supervisor was killed")
     if "error" in answer:
@@ -82,3 +76,30 @@ def execute(
         answer["timed_out"],
         answer["elapsed_s"],
     )
+
+
+def _supervised(request: bytes, tick: Callable[[], None]) -> bytes:
+    """What the supervisor answers to a request."""
+    supervisor = [sys.executable, "-I", str(Path(__file__).with_name("runner.py"))]
+    with (
+        tempfile.TemporaryDirectory(prefix="stackmerge-gate-") as home,
+        subprocess.Popen(
+            supervisor,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=home,
+            env=environment(),
+            process_group=0,  # Ctrl-C is ours to answer: we end it, and it ends what it started
+        ) as process,
+    ):
+        try:
+            left: bytes | None = request
+            while True:
+                try:
+                    return process.communicate(left, timeout=_TICK_S)[0]
+                except subprocess.TimeoutExpired:
+                    left = None  # it is on its way
+                    tick()
+        except BaseException:
+            process.terminate()  # it kills what it started, and ends
+            raise

@@ -18,9 +18,8 @@ from stackmerge.gate.gpu import Device, GpuBusy
 from stackmerge.gate.outcome import FAILED, NOT_RUN, PASSED, TIMED_OUT, GateResult
 from stackmerge.gate.spec import Gate
 from stackmerge.gate.store import Store
+from stackmerge.gate.telling import GateEnd, GateStart, Note, Tell, Tick
 from stackmerge.repository import Repository
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,11 @@ class Gating:
         self, gate: Gate, subject: Subject, *, again: bool = False, failures: bool = False
     ) -> GateResult:
         """The result of one gate on a step, run now unless a known one may be used."""
+        result = self._result(gate, subject, again=again, failures=failures)
+        self._tell(GateEnd(result))
+        return result
+
+    def _result(self, gate: Gate, subject: Subject, *, again: bool, failures: bool) -> GateResult:
         blank = GateResult(gate.name, subject.name, subject.tree, NOT_RUN, wants_gpu=bool(gate.requires.gpu))
         digest = self._inputs.digest(gate, subject.tree)
         present = gpu.devices() if gate.requires.gpu else []
@@ -99,7 +103,7 @@ class Gating:
                 ended = self._command(command, env, blank, "before")
                 if ended.error or ended.status:
                     return replace(blank, reason=f"`before` failed: {ended.error or ended.status}")
-            device = self._device(gate)
+            device = self._device(gate, lambda text: self._tell(Note(blank.step, blank.gate, text)))
             return self._run(gate, subject, blank, env, device)
         except GpuBusy as error:
             return replace(blank, reason=error.message)
@@ -108,14 +112,15 @@ class Gating:
                 self._command(command, env, blank, "after")
 
     def _command(self, command: tuple[str, ...], env: dict[str, str], blank: GateResult, what: str) -> Ended:
-        self._tell(f"{blank.gate}: {what}: {command[0]}")
+        self._tell(Note(blank.step, blank.gate, f"{what}: {command[0]}"))
         log = self._store.log_path(f"{blank.key}.{what}")
         return execute(filled(command, ""), self._checkout.path, env, timeout=600.0, log=log, keep=True)
 
-    def _device(self, gate: Gate) -> Device | None:
+    @staticmethod
+    def _device(gate: Gate, tell: Callable[[str], None]) -> Device | None:
         if not gate.requires.gpu:
             return None
-        return gpu.wait_for(gate.requires.vram_free, gate.requires.vram_wait, self._tell)
+        return gpu.wait_for(gate.requires.vram_free, gate.requires.vram_wait, tell)
 
     def _run(
         self, gate: Gate, subject: Subject, blank: GateResult, env: dict[str, str], device: Device | None
@@ -124,9 +129,16 @@ class Gating:
         report_path = self._store.junit_path(blank.key)
         report_path.unlink(missing_ok=True)
         command = filled(gate.run, str(report_path))
-        self._tell(f"{subject.name}: {gate.name}" + (f" on {device.name}" if device else ""))
+        self._tell(
+            GateStart(subject.name, gate.name, shown(gate.run), device.name if device else "", blank.log)
+        )
         ended = execute(
-            command, self._checkout.path, env, timeout=gate.timeout, log=self._store.log_path(blank.key)
+            command,
+            self._checkout.path,
+            env,
+            timeout=gate.timeout,
+            log=Path(blank.log),
+            tick=lambda: self._tell(Tick()),
         )
         if ended.error:
             return replace(blank, reason=ended.error)

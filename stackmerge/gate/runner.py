@@ -22,10 +22,14 @@ from typing import IO, Any
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _GRACE_S = 3.0
 _CHUNK = 65536
+_SHOWN = 4096
 
 
 class _Log:
-    """Writes the head of a command's output to a file, and keeps the tail until the end."""
+    """Writes the head of a command's output to a file, and keeps the tail until the end.
+
+    Meanwhile the newest output stands after the head, for whoever looks at the file.
+    """
 
     def __init__(self, path: str, limit: int) -> None:
         self.file = Path(path).open("wb")  # noqa: SIM115 - closed in close()
@@ -33,22 +37,33 @@ class _Log:
         self._tail: deque[bytes] = deque()
         self._kept = 0
         self._limit = limit // 2
+        self._newest = b""
         self.dropped = 0
 
     def write(self, data: bytes) -> None:
         head, rest = data[: self._room], data[self._room :]
         self._room -= len(head)
-        self.file.write(head)
-        self.file.flush()
+        if head:
+            self.file.write(head)
+            self.file.flush()
         if rest:
             self._tail.append(rest)
             self._kept += len(rest)
+            self._show(rest)
         while self._kept > self._limit + _CHUNK:
             gone = len(self._tail.popleft())
             self._kept -= gone
             self.dropped += gone
 
+    def _show(self, newest: bytes) -> None:
+        self._newest = (self._newest + newest)[-_SHOWN:]
+        shown, at = b"\n" + self._newest, self.file.tell()
+        os.pwrite(self.file.fileno(), shown, at)
+        os.ftruncate(self.file.fileno(), at + len(shown))
+
     def close(self) -> None:
+        if self._tail:
+            self.file.truncate()
         if self.dropped:
             self.file.write(b"\n... %d bytes left out ...\n" % self.dropped)
         self.file.writelines(self._tail)

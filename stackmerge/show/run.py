@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from stackmerge.gate.outcome import unproven_on_gpu
+from stackmerge.gate.outcome import GateResult, unproven_on_gpu
 from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.plan import Plan
 from stackmerge.rebuilding import Outcome
-from stackmerge.screen import SHORT, clean, print_json, said, say, table
+from stackmerge.screen import SHORT, clean, print_json, say, table
 from stackmerge.show.gates import gate_lines, gate_stop
 from stackmerge.show.hazards import hazard_lines, hazard_stop
 from stackmerge.show.proof import proof_lines
@@ -36,9 +36,17 @@ def step_json(record: StepRecord) -> dict[str, object]:
     }
 
 
+def gate_json(result: GateResult) -> dict[str, object]:
+    return {**result.as_json(), "words": result.words}
+
+
+def tree_of(run: Run) -> str:
+    """The tree of the topmost step that was built; empty before the first."""
+    return run.steps[-1].tree if run.steps else ""
+
+
 def run_json(run: Run) -> dict[str, Any]:
     records = run.by_name
-    tree = run.steps[-1].tree if run.steps else ""
     not_made = [
         {"name": s.name, "kind": s.kind, "head": s.head, "commit": "", "tree": "", "outcome": "skipped"}
         for s in run.plan.steps
@@ -50,10 +58,10 @@ def run_json(run: Run) -> dict[str, Any]:
         "stack": run.plan.stack,
         "base": run.plan.base,
         "tip": run.tip,
-        "tree": tree,
+        "tree": tree_of(run),
         "steps": [*(step_json(record) for record in run.steps), *not_made],
         "proof": run.proof,
-        "gates": [{**result.as_json(), "words": result.words} for result in run.gates],
+        "gates": [gate_json(result) for result in run.gates],
         "proven_on_gpu": not unproven_on_gpu(run.gates),
         "elapsed_s": run.elapsed_s,
     }
@@ -61,10 +69,20 @@ def run_json(run: Run) -> dict[str, Any]:
 
 def rebuilt(outcome: Outcome, json: bool) -> None:
     """Show how a rebuild ended."""
-    run = outcome.run
     if json:
-        extra = {"note": outcome.note, "hint": outcome.hint, "worktree": outcome.worktree}
-        print_json({**run_json(run), **{key: value for key, value in extra.items() if value}})
+        print_json(outcome_json(outcome))
+    outcome_lines(outcome)
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """What --json prints of a rebuild that ended."""
+    extra = {"note": outcome.note, "hint": outcome.hint, "worktree": outcome.worktree}
+    return {**run_json(outcome.run), **{key: value for key, value in extra.items() if value}}
+
+
+def outcome_lines(outcome: Outcome) -> None:
+    """The steps of a rebuild, and how it ended in words."""
+    run = outcome.run
     steps_table(run.steps)
     for record in run.steps:
         _conflicts(record)
@@ -101,14 +119,6 @@ def planned(plan: Plan, records: Sequence[StepRecord], json: bool) -> None:
     for record in records:
         _conflicts(record)
     hazard_lines(records)
-
-
-def status(stack: str, outcome: Outcome | None, json: bool) -> None:
-    """Show the last rebuild."""
-    if outcome is None:
-        said(f"{stack} has not been rebuilt yet", {"stack": stack, "status": "none"}, json)
-        return
-    rebuilt(outcome, json)
 
 
 def steps_table(records: Sequence[StepRecord]) -> None:
