@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from stackmerge.errors import StackmergeError
-from stackmerge.git import Git, read_until_nul
+from stackmerge.git import Child, Git
 from stackmerge.objects import Objects, valid_name
 
 _CONVERTING = ("text", "eol", "filter", "ident", "working-tree-encoding")
@@ -50,8 +49,7 @@ class Attributes:
         self._objects = objects
         self._sources = lru_cache(maxsize=100_000)(self._find_sources)
         self._current: tuple[tuple[bytes, str], ...] = ()
-        self._child: subprocess.Popen[bytes] | None = None
-        self._buffer = bytearray()
+        self._child: Child | None = None
         self._temporary = tempfile.TemporaryDirectory(prefix="stackmerge-attributes-")
         self.directory = Path(self._temporary.name).resolve()
 
@@ -61,9 +59,8 @@ class Attributes:
 
     def _end_child(self) -> None:
         if self._child:
-            self._child.communicate()
+            self._child.end()
             self._child = None
-        self._buffer.clear()
 
     def differ(self, tree: str) -> bool:
         """Has ``tree`` other attributes than those in force?"""
@@ -117,11 +114,8 @@ class Attributes:
     def _ask(self, path: str) -> dict[str, str]:
         if self._child is None:
             self._child = self._git.child("check-attr", "-z", "--stdin", *_ASKED, directory=self.directory)
-        assert self._child.stdin is not None
-        assert self._child.stdout is not None
-        self._child.stdin.write(os.fsencode(path) + b"\0")
-        self._child.stdin.flush()
-        fields = [read_until_nul(self._child.stdout, self._buffer) for _ in range(3 * len(_ASKED))]
+        self._child.ask(os.fsencode(path) + b"\0")
+        fields = [self._child.token() for _ in range(3 * len(_ASKED))]
         return {
             name.decode(): value.decode(errors="replace")
             for name, value in zip(fields[1::3], fields[2::3], strict=True)

@@ -12,7 +12,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import IO
 
 from stackmerge.errors import StackmergeError
 
@@ -120,14 +119,16 @@ class Git:
         no_index = {"GIT_INDEX_FILE": str(directory / ".no-index")} if directory else {}
         return environment({**no_index, **(extra or {})})
 
-    def child(self, *args: str, directory: Path, complaints: bool = False) -> subprocess.Popen[bytes]:
-        """Start ``git ARGS`` as a child that is spoken to over its pipes, standard error too with ``complaints``."""
-        return subprocess.Popen(
-            self.command(*args, directory=directory),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if complaints else subprocess.DEVNULL,
-            env=self._environment(None, directory),
+    def child(self, *args: str, directory: Path, complaints: bool = False) -> Child:
+        """Start ``git ARGS``, to be spoken to over its pipes; with ``complaints``, standard error is one of them."""
+        return Child(
+            subprocess.Popen(
+                self.command(*args, directory=directory),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if complaints else subprocess.DEVNULL,
+                env=self._environment(None, directory),
+            )
         )
 
     @cached_property
@@ -147,13 +148,32 @@ class Git:
         return ".".join(map(str, self.version))
 
 
-def read_until_nul(stream: IO[bytes], buffer: bytearray) -> bytes:
-    """The next NUL-terminated token of a child's output. Raises EOFError when the child is gone."""
-    while (end := buffer.find(0)) < 0:
-        chunk = os.read(stream.fileno(), 65536)
-        if not chunk:
-            raise EOFError
-        buffer += chunk
-    token = bytes(buffer[:end])
-    del buffer[: end + 1]
-    return token
+class Child:
+    """A git at work beside us, that reads what it is asked and answers in tokens that end with NUL."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._buffer = bytearray()
+
+    def ask(self, data: bytes) -> None:
+        """Send it something to answer. Raises BrokenPipeError when it is gone."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(data)
+        self._process.stdin.flush()
+
+    def token(self) -> bytes:
+        """The next token of its answers. Raises EOFError when it is gone."""
+        assert self._process.stdout is not None
+        while (end := self._buffer.find(0)) < 0:
+            chunk = os.read(self._process.stdout.fileno(), 65536)
+            if not chunk:
+                raise EOFError
+            self._buffer += chunk
+        token = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        return token
+
+    def end(self) -> tuple[int, bytes, bytes]:
+        """Ask it nothing more and wait for its end: the exit status, and what it said and complained of since."""
+        said, complaint = self._process.communicate()
+        return self._process.returncode, bytes(self._buffer) + said, complaint or b""

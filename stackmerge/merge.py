@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from stackmerge.attributes import Attributes
 from stackmerge.errors import StackmergeError
-from stackmerge.git import Git, GitFailed, read_until_nul
+from stackmerge.git import Child, Git, GitFailed
 from stackmerge.objects import Commit, Entry, Objects, Person
 
 PIPE_SINCE = (2, 49)
@@ -54,17 +53,15 @@ class Merger:
         self._git = git
         self._objects = objects
         self.attributes = attributes
-        self._child: subprocess.Popen[bytes] | None = None
-        self._buffer = bytearray()
+        self._child: Child | None = None
         self._begun: tuple[str, str] | None = None
         self._kept: dict[tuple[str, str], Merged] = {}
 
     def close(self) -> None:
         if self._child:
-            self._child.communicate()
+            self._child.end()
             self._child = None
         self._begun = None
-        self._buffer.clear()
 
     def begin(self, ours: str, theirs: str) -> None:
         """Let git start on a merge that will be asked for; whatever is wrong with it shows then."""
@@ -127,18 +124,12 @@ class Merger:
             if self._child is None:
                 options[2] = "--stdin"
                 self._child = self._git.child(*options, directory=directory)
-            self._ask(theirs, f"{ours} {theirs}\n".encode())
+            try:
+                self._child.ask(f"{ours} {theirs}\n".encode())
+            except BrokenPipeError as error:
+                self.close()
+                raise _gone(theirs) from error
         self._begun = (ours, theirs)
-
-    def _ask(self, theirs: str, line: bytes) -> None:
-        assert self._child is not None
-        assert self._child.stdin is not None
-        try:
-            self._child.stdin.write(line)
-            self._child.stdin.flush()
-        except BrokenPipeError as error:
-            self.close()
-            raise StackmergeError(f"git merge-tree ended while merging {theirs}", "run it again") from error
 
     def _finish(self) -> Merged:
         assert self._begun is not None
@@ -147,29 +138,28 @@ class Merger:
 
     def _read_once(self, ours: str, theirs: str) -> Merged:
         assert self._child is not None
-        said, complaint = self._child.communicate()
-        status, self._child = self._child.returncode, None
+        status, said, complaint = self._child.end()
+        self._child = None
         if status not in (0, 1) or not said:  # git 2.39 says 1 of a commit that is not there, too
             raise GitFailed(("merge-tree", ours, theirs), status, complaint.decode(errors="replace"))
         return _read_answer(iter(said.split(b"\0")), clean=status == 0)
 
     def _read_piped(self, theirs: str) -> Merged:
+        assert self._child is not None
         try:
-            tokens = self._tokens()
+            tokens = iter(self._child.token, None)
             clean = next(tokens) == b"1"
             merged = _read_answer(tokens, clean=clean)
             if clean:
                 next(tokens)  # the empty token that ends every answer; _read_kinds has it otherwise
         except EOFError as error:
             self.close()
-            raise StackmergeError(f"git merge-tree ended while merging {theirs}", "run it again") from error
+            raise _gone(theirs) from error
         return merged
 
-    def _tokens(self) -> Iterator[bytes]:
-        assert self._child is not None
-        assert self._child.stdout is not None
-        while True:
-            yield read_until_nul(self._child.stdout, self._buffer)
+
+def _gone(theirs: str) -> StackmergeError:
+    return StackmergeError(f"git merge-tree ended while merging {theirs}", "run it again")
 
 
 def _read_answer(tokens: Iterator[bytes], *, clean: bool) -> Merged:
