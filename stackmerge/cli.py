@@ -247,7 +247,7 @@ def status(
 
     stack = _open(repo, manifest)
     with stack.repository:
-        if watch and not json:
+        if watch:
             show.watch(lambda: situation(stack))
         show.status(stack.name, situation(stack), json)
 

@@ -110,6 +110,14 @@ def test_watching_ends_with_the_rebuild(fork: Sandbox) -> None:
     assert any(row.startswith("accepted: deploy at") for row in shown.rows)
 
 
+def test_watching_from_a_script_waits_for_the_end(fork: Sandbox) -> None:
+    talking(fork)
+    with rebuilding(fork):
+        status_with_line(fork, "")
+        ran = fork.stackmerge("status", "--watch", "--json")
+    assert (ran.json["status"], ran.json["state"]) == ("complete", "accepted")
+
+
 def test_ten_writes_a_second_and_the_newest_in_the_end(tmp_path: Path) -> None:
     writes = 0
     with presence.Presence(tmp_path, silent) as at:
