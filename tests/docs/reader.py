@@ -14,8 +14,8 @@ from tests.docs.page import Command, File, parts
 
 _VARIES = (
     (re.compile(r"\b\d+\.\d+ s\b"), "N s"),
-    (re.compile(r"(?<=passed on )[^:(]+(?=: )"), "DEVICE"),  # a GPU, or the CPU
-    (re.compile(r"^not proven on a GPU: .*\n", re.MULTILINE), ""),
+    (re.compile(r"(?<=passed on )[^:(|]+(?=: | \|)"), "DEVICE"),  # a GPU, or the CPU
+    (re.compile(r"^(?:not proven on a GPU|\*\*Not proven on a GPU\*\*): .*\n", re.MULTILINE), ""),
 )
 
 

@@ -36,7 +36,7 @@ def check_fields(section: Section, done: list[Done]) -> None:
     if "--json" in {one.name for one in BUILT[section.command]}:
         assert ran, f"{section.command}: no example with --json"
     found = set().union(*(paths_of(printed(one)) for one in ran))
-    like = section.fields or SECTIONS[section.like].fields if ran else set()
+    like = section.fields.union(SECTIONS[section.like].fields if section.like else ()) if ran else set()
     leaves = {
         field for field in like if not any(other.startswith((f"{field}.", f"{field}[]")) for other in like)
     }
