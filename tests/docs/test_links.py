@@ -11,7 +11,6 @@ from tests.docs.places import DOCS
 
 ROOT = DOCS.parent
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-TO_COME = {DOCS / "ci.md"}
 
 
 def anchors(page: Path) -> set[str]:
@@ -28,7 +27,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         if "://" in path:
             continue
         target = (page.parent / path).resolve() if path else page
-        assert target.exists() or target in TO_COME, link
+        assert target.exists(), link
         if anchor:
             assert anchor in anchors(target), link
 
