@@ -134,7 +134,7 @@ def rows(git: Git, runs: dict[str, list[Ran]]) -> list[list[object]]:
     pairs = list(zip(runs["fresh"], runs["loop"], runs["child" if new else "processes"], strict=True))
     longer = statistics.median(loop.seconds / fresh.seconds for fresh, loop, _ in pairs)
     over = statistics.median(fresh.seconds - floor.seconds for fresh, _, floor in pairs)
-    memory = own_memory_mb(git) + max(ran.peak_mb for ran in runs["child" if new else "processes"])
+    memory = own_memory_mb(git) + max(ran.peak_mb for ran in runs["child"])
     limits = {
         "fresh": ("rebuild --fresh", f"{over:.2f} s over the floor", target(over, 0.4, " s")),
         "loop": ("git merge loop, trained rr-cache", f"{longer:.1f} x as long", ""),

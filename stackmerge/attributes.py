@@ -48,7 +48,7 @@ class Attributes:
         self._git = git
         self._objects = objects
         self._sources = lru_cache(maxsize=100_000)(self._find_sources)
-        self._current: tuple[tuple[bytes, str], ...] = ()
+        self._current: tuple[tuple[bytes, str], ...] | None = None
         self._child: Child | None = None
         self._temporary = tempfile.TemporaryDirectory(prefix="stackmerge-attributes-")
         self.directory = Path(self._temporary.name).resolve()
@@ -61,6 +61,11 @@ class Attributes:
         if self._child:
             self._child.end()
             self._child = None
+
+    @property
+    def in_force(self) -> bool:
+        """Are any in force yet, be it none at all?"""
+        return self._current is not None
 
     def differ(self, tree: str) -> bool:
         """Has ``tree`` other attributes than those in force?"""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -119,14 +120,14 @@ class Git:
         no_index = {"GIT_INDEX_FILE": str(directory / ".no-index")} if directory else {}
         return environment({**no_index, **(extra or {})})
 
-    def child(self, *args: str, directory: Path, complaints: bool = False) -> Child:
-        """Start ``git ARGS``, to be spoken to over its pipes; with ``complaints``, standard error is one of them."""
+    def child(self, *args: str, directory: Path) -> Child:
+        """Start ``git ARGS`` beside us, to be asked over its pipes."""
         return Child(
             subprocess.Popen(
                 self.command(*args, directory=directory),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE if complaints else subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
                 env=self._environment(None, directory),
             )
         )
@@ -153,7 +154,7 @@ class Child:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
-        self._buffer = bytearray()
+        self._heard, self._read = b"", 0
 
     def ask(self, data: bytes) -> None:
         """Send it something to answer. Raises BrokenPipeError when it is gone."""
@@ -164,16 +165,23 @@ class Child:
     def token(self) -> bytes:
         """The next token of its answers. Raises EOFError when it is gone."""
         assert self._process.stdout is not None
-        while (end := self._buffer.find(0)) < 0:
+        while (end := self._heard.find(0, self._read)) < 0:
             chunk = os.read(self._process.stdout.fileno(), 65536)
             if not chunk:
                 raise EOFError
-            self._buffer += chunk
-        token = bytes(self._buffer[:end])
-        del self._buffer[: end + 1]
+            self._heard, self._read = self._heard[self._read :] + chunk, 0
+        token, self._read = self._heard[self._read : end], end + 1
         return token
 
-    def end(self) -> tuple[int, bytes, bytes]:
-        """Ask it nothing more and wait for its end: the exit status, and what it said and complained of since."""
-        said, complaint = self._process.communicate()
-        return self._process.returncode, bytes(self._buffer) + said, complaint or b""
+    def tokens(self) -> Iterator[bytes]:
+        while True:
+            yield self.token()
+
+    def is_heard(self, seconds: float) -> bool:
+        """Has it said anything, after so many seconds at most?"""
+        assert self._process.stdout is not None
+        return bool(self._heard[self._read :] or select.select([self._process.stdout], [], [], seconds)[0])
+
+    def end(self) -> None:
+        """Ask it nothing more and wait for its end."""
+        self._process.communicate()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -50,16 +49,20 @@ class Refs:
 
         Those of our own are listed once until we move one: a repository may have very many refs.
         """
-        if prefix not in self._listed:
-            start = os.fsencode(prefix)
-            names = [name for name in self._repository.raw_listall_references() if name.startswith(start)]
-            refs = [(ref, self.get(ref)) for ref in sorted(map(os.fsdecode, names))]
-            found = [(ref, oid) for ref, oid in refs if oid is not None]
-            if not prefix.startswith(OWN):
-                yield from found
-                return
+        if prefix in self._listed:
+            yield from self._listed[prefix]
+            return
+        found = self._list(prefix)
+        if prefix.startswith(OWN):
             self._listed[prefix] = found
-        yield from self._listed[prefix]
+        yield from found
+
+    def _list(self, prefix: str) -> list[tuple[str, str]]:
+        """By git, which looks only where the prefix leads: libgit2 reads every ref that there is."""
+        folder = prefix.rpartition("/")[0]
+        listed = self._git.text("for-each-ref", "--format=%(refname) %(objectname)", "--", folder)
+        pairs = [line.rpartition(" ") for line in listed.splitlines()]
+        return sorted((ref, oid) for ref, _, oid in pairs if ref.startswith(prefix))
 
     def _moved(self, *refs: str) -> None:
         for prefix in [prefix for prefix in self._listed if any(ref.startswith(prefix) for ref in refs)]:

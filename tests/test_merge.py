@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stackmerge import merge
 from stackmerge.errors import StackmergeError
 from stackmerge.repository import Repository
 from tests.sandbox import GIT, Sandbox
@@ -74,3 +75,36 @@ def test_a_begun_merge_does_not_outlive_the_repository(fork: Sandbox, heads: dic
         repository.merger.begin(heads["red"], heads["blue"])
         assert set(children()) - before, f"{GIT} was not started"
     assert not set(children()) - before
+
+
+def stub(tmp_path: Path, answer: str) -> Path:
+    """A git that does ``answer`` where it is asked for merges over a pipe, and is git otherwise."""
+    program = tmp_path / "git-with-a-stub"
+    program.write_text(f'#!/bin/sh\ncase "$*" in *--stdin*--write-tree*) {answer};; esac\nexec {GIT} "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+@pytest.mark.parametrize("answer", ["exit 1", "read -r _; exit 1"])
+def test_a_child_that_dies_is_done_without(
+    fork: Sandbox, heads: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    expected = merged_by_git(fork, heads["red"], heads["clean"])
+    monkeypatch.setenv("STACKMERGE_GIT", str(stub(tmp_path, answer)))
+    with Repository(fork.path) as repository:
+        repository.merger.begin(heads["red"], heads["blue"])
+        assert repository.merger.merge(heads["red"], heads["clean"]).tree == expected
+        assert [c.path for c in repository.merger.merge(heads["red"], heads["blue"]).conflicts] == ["a"]
+
+
+def test_a_child_that_says_nothing_until_its_end_is_done_without(
+    fork: Sandbox, heads: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = merged_by_git(fork, heads["red"], heads["clean"])
+    monkeypatch.setenv("STACKMERGE_GIT", str(stub(tmp_path, "cat > /dev/null; exit 0")))
+    monkeypatch.setattr(merge, "_PATIENCE", 0.5)
+    with Repository(fork.path) as repository:
+        if repository.git.version[:2] >= merge.FLUSHES_SINCE:
+            pytest.skip("this git flushes each answer, so it is not asked whether it does")
+        assert repository.merger.merge(heads["red"], heads["clean"]).tree == expected
+        assert [c.path for c in repository.merger.merge(heads["red"], heads["blue"]).conflicts] == ["a"]
