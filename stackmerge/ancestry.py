@@ -123,9 +123,8 @@ class Ancestry(History):
         while at not in self._height:
             steps.append(at)
             at = self._objects.commit(at).parents[0]
-        if steps and not self._may_stand_beside(at, steps):
-            self._height, self._inside, self._highest = {self._base: 0}, {}, 0
-            return self._climb(tip)
+        if steps:
+            self._forget_above(self._height[at])
         height = self._height[at]
         for step in reversed(steps):
             height += 1
@@ -137,14 +136,14 @@ class Ancestry(History):
     def _hold(self, left: list[str], height: int) -> None:
         while left:
             commit = left.pop()
-            if commit not in self._inside and (commit in self._own or commit in self._height):
+            ours = commit in self._own or (commit in self._height and commit != self._base)
+            if ours and commit not in self._inside:
                 self._inside[commit] = height
                 left += self._own.get(commit, ())
 
-    def _may_stand_beside(self, at: str, steps: Iterable[str]) -> bool:
-        """Do ``steps`` on ``at`` bring all that others there brought? Else those must be forgotten first."""
-        if self._height[at] == self._highest:
-            return True
-        brought = {head for step in steps for head in self._objects.commit(step).parents[1:]}
-        others = (other for other, height in self._height.items() if height > self._height[at])
-        return all(set(self._objects.commit(other).parents[1:]) <= brought for other in others)
+    def _forget_above(self, height: int) -> None:
+        """What is known is one chain: before another is climbed, what stands on the commit where they part must go."""
+        if height < self._highest:
+            self._height = {commit: known for commit, known in self._height.items() if known <= height}
+            self._inside = {commit: came for commit, came in self._inside.items() if came <= height}
+            self._highest = height

@@ -52,7 +52,9 @@ def _git(repository: Repository) -> Check:
     if version[:2] >= FLUSHES_SINCE:
         return Check("git", OK, repository.git.version_text)
     wanted = ".".join(map(str, FLUSHES_SINCE))
-    return Check("git", OK, f"{repository.git.version_text}; {wanted} or newer takes 0.3 ms less for each merge")
+    return Check(
+        "git", OK, f"{repository.git.version_text}; {wanted} or newer takes 0.3 ms less for each merge"
+    )
 
 
 def _commit_graph(repository: Repository) -> Check:

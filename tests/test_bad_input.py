@@ -138,7 +138,7 @@ COMMANDS = {
         ["adopt", "--base", "v1", "--tip", "red", "--name", "../../x"],
         "--name: '../../x' is not a valid ref name",
     ),
-    "adopt a hash": (["adopt", "--base", "v1", "--tip", "red~0"], "--tip: 'red~0' is no branch"),
+    "adopt a tree": (["adopt", "--base", "v1", "--tip", "red^{tree}"], "--tip: 'red^{tree}' is not a commit"),
     "adopt the base": (
         ["adopt", "--base", "v1", "--tip", "v1", "--name", "x"],
         "--base and --tip are the same commit",

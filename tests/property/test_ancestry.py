@@ -57,7 +57,7 @@ def is_ancestor(fork: Sandbox, old: str, new: str) -> bool:
     return done.returncode == 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(histories(), st.data())
 def test_merge_bases_and_ancestors_are_those_of_git(
     made: tuple[Parents, list[int]], data: st.DataObject
@@ -74,7 +74,7 @@ def test_merge_bases_and_ancestors_are_those_of_git(
             ancestry = Ancestry(repository.git, repository.objects, base, heads)
             plain = History(repository.git)
             asked = data.draw(
-                st.lists(st.tuples(st.sampled_from(stack + other), st.sampled_from(heads)), max_size=8)
+                st.lists(st.tuples(st.sampled_from(stack + other), st.sampled_from(heads)), max_size=12)
             )
             for tip, head in asked:
                 held = is_ancestor(fork, head, tip)
