@@ -18,27 +18,40 @@ from stackmerge.errors import StackmergeError
 from stackmerge.git import Child, Git
 from stackmerge.objects import Objects, valid_name
 
-_CONVERTING = ("text", "eol", "filter", "ident", "working-tree-encoding")
-_ASKED = ("conflict-marker-size", "merge", *_CONVERTING)
+_LINE_ENDS = ("text", "eol")
+_CONTENT = ("filter", "ident", "working-tree-encoding")
+_ASKED = ("conflict-marker-size", "merge", *_LINE_ENDS, *_CONTENT)
 
 
 @dataclass(frozen=True)
 class PathAttributes:
-    """What matters of one path's attributes."""
+    """What matters of one path's attributes.
+
+    ``converts``: a checkout may write other bytes than the blob's; ``only_cr``: and then only carriage returns matter.
+    """
 
     marker_size: int = 7
     merge: str = "unspecified"
     converts: bool = False
+    only_cr: bool = False
 
     @classmethod
     def of(cls, values: Mapping[str, str], converts: bool) -> PathAttributes:
         size = values.get("conflict-marker-size", "")
+        given = {name for name, value in values.items() if value != "unspecified"}
         return cls(
             marker_size=int(size) if size.isascii() and size.isdigit() and int(size) > 0 else 7,
             merge=values.get("merge", "unspecified"),
-            converts=converts
-            or any(values.get(name, "unspecified") != "unspecified" for name in _CONVERTING),
+            converts=converts or not given.isdisjoint((*_LINE_ENDS, *_CONTENT)),
+            only_cr=not converts
+            and given.isdisjoint(_CONTENT)
+            and values.get("eol", "") != "crlf"
+            and os.linesep == "\n",
         )
+
+    def leave(self, data: bytes) -> bool:
+        """Are these bytes the same in a blob and in a checked-out file?"""
+        return not self.converts or (self.only_cr and b"\r" not in data)
 
 
 class Attributes:
@@ -128,14 +141,15 @@ class Attributes:
 
     def smudged(self, path: str, oid: str, attributes: PathAttributes) -> bytes:
         """The bytes of blob ``oid`` as a checkout would write them at ``path``."""
-        if not attributes.converts:
-            return self._objects.blob(oid)
+        data = self._objects.blob(oid)
+        if attributes.leave(data):
+            return data
         done = self._git.run("cat-file", "--filters", f"--path={path}", oid, directory=self.directory)
         return done.stdout
 
     def cleaned(self, path: str, data: bytes, attributes: PathAttributes) -> str:
         """Write the blob that ``git add`` would make of a file ``path`` with these bytes; its id."""
-        if not attributes.converts:
+        if attributes.leave(data):
             return self._objects.write_blob(data)
         done = self._git.run(
             "hash-object", "-w", "--stdin", f"--path={path}", stdin=data, directory=self.directory

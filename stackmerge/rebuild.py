@@ -48,12 +48,20 @@ def _rebuild(stack: Stack, onto: str | None, options: Options, tell: Tell) -> Ou
     made = plan.make(stack.repository, stack.manifest, stack.lock, onto)
     if options.first and options.first not in {step.name for step in made.steps}:
         raise UsageError(f"--from: there is no step {options.first!r}", "see `stackmerge plan`")
+    _begin(stack, made, options)
     known = _known_results(stack)
     if options.first:
         Rebuilding(stack, made, options, known, silent).check_first()
     stack.keep_heads({s.name: s.head for s in made.steps if not _pinned(stack, s)})
     stack.journal.start(made, vars(options))
     return Rebuilding(stack, made, options, known, tell).run(())
+
+
+def _begin(stack: Stack, made: Plan, options: Options) -> None:
+    """Have git start on the first merge, where no earlier result can stand for it."""
+    first = made.steps[0] if made.steps else None
+    if first and first.kind == "merge" and not first.landed and (options.fresh or made.base != made.old_base):
+        stack.repository.merger.begin(made.base, first.head)
 
 
 def _resume(stack: Stack, tell: Tell, accept_failure: str, apply_hazard_edits: bool) -> Outcome:

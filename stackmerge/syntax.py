@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import tomllib
 import warnings
 from collections.abc import Callable
 from pathlib import PurePosixPath
@@ -19,6 +18,8 @@ def _python(data: bytes) -> None:
 
 
 def _toml(data: bytes) -> None:
+    import tomllib
+
     tomllib.loads(data.decode())
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from stackmerge.hazard.finding import ALLOWED, NOT_CHECKED, Finding
 from stackmerge.hazard.library import Rules
-from stackmerge.hazard.rule import Rule
 from stackmerge.screen import clean, out, print_json, say, table
 
 if TYPE_CHECKING:
+    from stackmerge.hazard.rule import Rule
     from stackmerge.hazard.selftest import Proved
     from stackmerge.journal import StepRecord
 
