@@ -265,7 +265,8 @@ class Rebuilding:
     def _gate(self, run: Run, proved: proof.Proof | None) -> Outcome:
         """Gate the steps; accept what passes, and lay out the step that does not for a person."""
         tree = ConflictTree(self._repository, self._stack.name)
-        self._tell(Stage(GATING))
+        if self._options.gates != "off" and self._stack.manifest.gates:
+            self._tell(Stage(GATING))
         found = gated.gate_run(self._stack, run, self._options.gates, self._stack.journal.gate, self._tell)
         if found.failed:
             record = run.by_name[found.failed.step]

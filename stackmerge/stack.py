@@ -51,7 +51,7 @@ class Stack:
         except Timeout as error:
             raise StackmergeError(
                 f"another stackmerge command is working on the stack {self.name!r}",
-                "wait for it to end, or stop it",
+                "`stackmerge status` shows a rebuild at work; wait for it to end, or stop it",
             ) from error
         except PermissionError as error:
             raise StackmergeError(f"cannot write to {self.directory}", "check its owner and mode") from error

@@ -63,7 +63,7 @@ def test_two_rebuilds_at_once(stack: Sandbox) -> None:
             assert refused.code == 1
             assert refused.err == (
                 "error: another stackmerge command is working on the stack 'deploy'\n"
-                "hint: wait for it to end, or stop it\n"
+                "hint: `stackmerge status` shows a rebuild at work; wait for it to end, or stop it\n"
             )
         assert stack.stackmerge("status").code == 0
         assert stack.stackmerge("plan").code == 0

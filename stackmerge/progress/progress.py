@@ -93,7 +93,7 @@ def after(now: Progress, event: Event, clock: float) -> Progress:
         case StepEnd():
             return now._replace(outcomes=_plus(now.outcomes, event.record.outcome))
         case Stage():
-            return now._replace(stage=event.name, gate=None, note="")
+            return now._replace(stage=event.name, number=0, gate=None, note="")
         case Note():
             return _at(now, event.step)._replace(note=f"{event.gate}: {event.text}")
         case GateStart():

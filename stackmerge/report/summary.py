@@ -66,6 +66,7 @@ def _proved(run: Run) -> Iterator[str]:
     if run.proof:
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(run.proof["counts"].items()))  # type: ignore[attr-defined]
         yield f"**The proof {'holds' if run.proof['holds'] else 'FAILED'}**: {counts or 'nothing differs'}."
+        yield ""
     unproven = sorted({result.gate for result in unproven_on_gpu(run.gates)})
     if unproven:
         yield f"**Not proven on a GPU**: {', '.join(map(inline, unproven))}."

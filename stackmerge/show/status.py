@@ -48,7 +48,7 @@ def as_json(stack: str, found: Situation) -> dict[str, Any]:
         "gate": at.gate.gate,
         "device": at.gate.device,
         "log": at.gate.log,
-        "elapsed_s": round(now - at.gate.since, 3),
+        "elapsed_s": round(now - at.gate.since, 3) if found.alive else None,
         "line": last_line(at.gate.log),
     }
     return shown | {
