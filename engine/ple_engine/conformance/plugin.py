@@ -19,6 +19,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "ple_device(name): what the test runs on; default: the hash device")
+    # A tree is tested from inside it: seen from there, the path of a test is long and says nothing.
+    config.cwd_relative_nodeid = lambda nodeid: nodeid  # type: ignore[method-assign]
 
 
 @pytest.fixture(scope="session")
