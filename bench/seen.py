@@ -7,8 +7,8 @@ The clone must hold the commits 1a3e64c6c4 (master) and be84a0ce2b (seen); branc
 id. It is copied first and only read. First the rebuild itself is checked: 66 of 66 steps must get the commit ids
 that the maintainer gave them. Times are medians over rounds in which every side runs once; ratios and
 differences are medians of those of each round. What the hazard rules find in a merge is kept between rebuilds, also
-with --fresh, so a rebuild is timed both with it and after it was forgotten. Peak memory is that of the largest process, and for stackmerge
-also that of its own process and of the floor added up, since both run at once.
+with --fresh, so a rebuild is timed both with it and after it was forgotten. Peak memory is that of the largest
+process, and for stackmerge also that of its own process and of the floor added up, since both run at once.
 """
 
 from __future__ import annotations

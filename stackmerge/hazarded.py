@@ -44,16 +44,17 @@ class Hazards:
         if merged is None:
             return self._examine(step, ours, None)
         allow, paths = [vars(one) for one in self._allow.get(step.name, ())], sorted(conflicts)
-        key = self._known.key(step.kind, ours, step.head, merged, paths, allow)
-        known = self._known.get(key)
+        asked = [step.kind, ours, step.head, merged, paths, allow]
+        known = self._known.get(asked)
         if known is not None:
             return known
         from stackmerge.hazard.evaluate import relevant
 
         trees = self._objects.commit(ours).tree, self._objects.commit(step.head).tree
-        asked = relevant(self._objects, *trees, merged, self._rules, paths)
-        examined = self._examine(step, ours, merged) if asked else Examined()
-        self._known.put(key, examined)
+        if not relevant(self._objects, *trees, merged, self._rules, paths):
+            return Examined()  # which is found again faster than it is written down
+        examined = self._examine(step, ours, merged)
+        self._known.put(asked, examined)
         return examined
 
     def _examine(self, step: PlannedStep, ours: str, merged: str | None) -> Examined:

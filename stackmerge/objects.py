@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -111,6 +111,9 @@ class Commit:
         return replace(self, extra=tuple(p for p in self.extra if not p[0].startswith("gpgsig")))
 
 
+Pair = tuple[Entry | None, Entry | None]
+
+
 class Objects:
     """Reads and writes the objects of one repository."""
 
@@ -120,6 +123,7 @@ class Objects:
         self.tree = lru_cache(maxsize=2_000)(self._read_tree)
         self._places = lru_cache(maxsize=2_000)(self._read_places)
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
+        self._differing = lru_cache(maxsize=2_000)(self._find_differing)
         self.raw_tree = lru_cache(maxsize=100)(self._read_raw_tree)  # enough for the trees of one step
 
     def read(self, oid: str, kind: int) -> bytes:
@@ -243,26 +247,28 @@ class Objects:
                     return f"{path}/{inner}"
         return ""
 
-    def diff(self, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+    def diff(self, old: str, new: str) -> dict[str, Pair]:
         """Every path that differs between two trees (no rename detection), with both its entries."""
-        return {os.fsdecode(path): pair for path, pair in self._diff(old, new, b"")}
+        return dict(self._differing(old, new))
 
-    def _diff(
-        self, old: str, new: str, prefix: bytes
-    ) -> Iterator[tuple[bytes, tuple[Entry | None, Entry | None]]]:
+    def _find_differing(self, old: str, new: str) -> tuple[tuple[str, Pair], ...]:
+        """As `diff`. Of directories it is remembered: the trees of a stack's steps differ in few of them."""
         if old == new:
-            return
+            return ()
         first, second = set(self.raw_tree(old)), set(self.raw_tree(new))
         before, after = _by_name(first - second), _by_name(second - first)
+        found: list[tuple[str, Pair]] = []
         for name in before.keys() | after.keys():
-            a, b = before.get(name), after.get(name)
-            a_tree = a.oid if a and a.mode == TREE_MODE else EMPTY_TREE
-            b_tree = b.oid if b and b.mode == TREE_MODE else EMPTY_TREE
-            yield from self._diff(a_tree, b_tree, prefix + name + b"/")
-            a_leaf = a if a and a.mode != TREE_MODE else None
-            b_leaf = b if b and b.mode != TREE_MODE else None
+            a, b, path = before.get(name), after.get(name), os.fsdecode(name)
+            a_tree = a.oid if a and a.mode == TREE_MODE else ""
+            b_tree = b.oid if b and b.mode == TREE_MODE else ""
+            if a_tree or b_tree:
+                inner = self._differing(a_tree or EMPTY_TREE, b_tree or EMPTY_TREE)
+                found += [(f"{path}/{rest}", pair) for rest, pair in inner]
+            a_leaf, b_leaf = (None if a_tree else a), (None if b_tree else b)
             if a_leaf != b_leaf:
-                yield prefix + name, (a_leaf, b_leaf)
+                found.append((path, (a_leaf, b_leaf)))
+        return tuple(found)
 
 
 def _by_name(raw: Iterable[tuple[bytes, bytes, bytes]]) -> dict[bytes, Entry]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -16,7 +15,7 @@ from stackmerge.hazard.library import Rules
 from stackmerge.hazard.patterns import fill_in
 from stackmerge.hazard.rule import Rule
 from stackmerge.hazard.view import FileView, Unreadable, View
-from stackmerge.objects import EMPTY_TREE, Entry, Objects
+from stackmerge.objects import Entry, Objects
 
 _MANY = 20
 
@@ -63,39 +62,12 @@ def relevant(
 
     False where the merge brings only files that no rule looks at, each as one side has it.
     """
-    changed = list(_changed(objects, ours, merged, b""))
-    paths = [*(os.fsdecode(path) for path, _ in changed), *conflicts]
+    changed = objects.diff(ours, merged)
+    paths = [*changed, *conflicts]
     if any(_is_code(path) or globs.matches(path, rules.paths) for path in paths):
         return True
-    replaced = [(os.fsdecode(path), oid) for path, oid in changed if oid]
+    replaced = [(path, after.oid) for path, (before, after) in changed.items() if before and after]
     return any(_oid(objects, theirs, path) != oid for path, oid in replaced)
-
-
-def _changed(objects: Objects, ours: str, merged: str, prefix: bytes) -> Iterator[tuple[bytes, str]]:
-    """Paths of the merged tree that ours has not so, each with its blob, which is empty for a path new to ours.
-
-    On the trees as git stores them: this runs for every step, and most often finds a path or two.
-    """
-    before = set(objects.raw_tree(ours))
-    names = {name: raw for _, name, raw in before}
-    after = objects.raw_tree(merged)
-    for mode, name, raw in after:
-        if (mode, name, raw) in before:
-            continue
-        if mode == b"40000":
-            old = names.get(name, b"")
-            is_tree = (mode, name, old) in before
-            yield from _changed(
-                objects, old.hex() if is_tree else EMPTY_TREE, raw.hex(), prefix + name + b"/"
-            )
-        else:
-            yield prefix + name, raw.hex() if name in names else ""
-    kept = {name for _, name, _ in after}
-    for mode, name, raw in before:
-        if name not in kept and mode == b"40000":
-            yield from _changed(objects, raw.hex(), EMPTY_TREE, prefix + name + b"/")
-        elif name not in kept:
-            yield prefix + name, ""
 
 
 def _oid(objects: Objects, tree: str, path: str) -> str:

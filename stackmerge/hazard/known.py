@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from functools import cached_property
 from pathlib import Path
 
 from stackmerge.hazard.finding import NOT_CHECKED, Examined, Finding
@@ -18,26 +19,33 @@ class Known:
 
     def __init__(self, directory: Path, rules: str) -> None:
         self._directory = directory
-        self._rules = f"{_code()} {rules}"
+        self._rules = rules
+        self._empty = not directory.is_dir()
 
-    def key(self, *asked: object) -> str:
-        """The name of an answer: a digest of all that it depends on besides the rules."""
-        return hashlib.sha256(json.dumps([self._rules, *asked]).encode()).hexdigest()[:40]
+    @cached_property
+    def _state(self) -> str:
+        return f"{_code()} {self._rules}"
 
-    def get(self, key: str) -> Examined | None:
+    def _path(self, asked: object) -> Path:
+        return self._directory / hashlib.sha256(json.dumps([self._state, asked]).encode()).hexdigest()[:40]
+
+    def get(self, asked: object) -> Examined | None:
+        """The answer to a question: values, as JSON has them, that the answer depends on besides the rules."""
+        if self._empty:
+            return None
         try:
-            found = json.loads(Path(self._directory, key).read_bytes())
+            found = json.loads(self._path(asked).read_bytes())
             findings = tuple(Finding.from_json(one) for one in found["findings"])
             return Examined(findings, tuple(found["matched"]), tuple(found["gates"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def put(self, key: str, examined: Examined) -> None:
+    def put(self, asked: object, examined: Examined) -> None:
         """Keep an answer, unless something could not be checked: that may be mended by installing a program."""
         if any(finding.disposition == NOT_CHECKED for finding in examined.findings):
             return
         text = json.dumps({**vars(examined), "findings": [vars(one) for one in examined.findings]})
-        path = self._directory / key
+        path = self._path(asked)
         temporary = path.with_suffix(f".{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

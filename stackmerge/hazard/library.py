@@ -88,9 +88,10 @@ def load(paths: Iterable[Path]) -> Rules:
 
     The files are read now, so that the digest is theirs; they are parsed when a rule is first needed.
     """
-    folders = dict.fromkeys([shipped(), *(path.resolve() for path in paths)])
+    ours = shipped()
+    folders = dict.fromkeys([ours, *(path.resolve() for path in paths)])
     files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
-    wanted = [file for file in files if file.parent == shipped() or is_rule(file)]
+    wanted = [file for file in files if file.parent == ours or is_rule(file)]
     state = hashlib.sha256(_CHECKS.encode())
     for file in wanted:
         state.update(file.name.encode() + b"\0" + hashlib.sha256(_read(file)).digest())

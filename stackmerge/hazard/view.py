@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import pygit2
 
+from stackmerge.hazard import languages
 from stackmerge.hazard.finding import Sides
+from stackmerge.hazard.memory import memory_of
 from stackmerge.objects import Entry, Objects
 
 MAX_BYTES = 2_000_000
@@ -27,6 +30,19 @@ class Change:
 
     added: tuple[tuple[int, str], ...] = ()
     removed: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def texts(self) -> tuple[list[str], list[str]]:
+        return [text for _, text in self.added], [text for _, text in self.removed]
+
+
+class Changed(NamedTuple):
+    """A path that a side changed: its entries in the base and on that side."""
+
+    path: str
+    language: str
+    base: Entry | None
+    now: Entry | None
 
 
 @dataclass(frozen=True)
@@ -56,15 +72,10 @@ class FileView:
         entry: Entry | None = getattr(self, side)
         if entry is None or not entry.is_file:
             return b""
-        if entry not in self._data:
-            self._data[entry] = self.objects.blob(entry.oid)
-        if len(self._data[entry]) > MAX_BYTES:
+        data = memory_of(self.objects).blob(self.objects, entry.oid)
+        if len(data) > MAX_BYTES:
             raise Unreadable(f"the file is larger than {MAX_BYTES // 1_000_000} MB")
-        return self._data[entry]
-
-    @cached_property
-    def _data(self) -> dict[Entry, bytes]:
-        return {}
+        return data
 
     @cached_property
     def _texts(self) -> dict[Entry | None, str]:
@@ -78,7 +89,14 @@ class FileView:
         return self._texts[entry]
 
     def lines(self, side: str) -> list[str]:
-        return self.text(side).split("\n")
+        entry: Entry | None = getattr(self, side)
+        if entry not in self._lines:
+            self._lines[entry] = self.text(side).split("\n")
+        return self._lines[entry]
+
+    @cached_property
+    def _lines(self) -> dict[Entry | None, list[str]]:
+        return {}
 
     @cached_property
     def _changes(self) -> dict[tuple[str, str], Change]:
@@ -90,6 +108,15 @@ class FileView:
             same = getattr(self, old) == getattr(self, new)
             self._changes[old, new] = Change() if same else _diff(self.text(old), self.text(new))
         return self._changes[old, new]
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Is the merged file ours, with the very lines exchanged that theirs exchanged? Nothing is lost then.
+
+        Raises Unreadable.
+        """
+        made, theirs = self.change("ours", "merged"), self.change("base", "theirs")
+        return made.texts == theirs.texts
 
 
 def readable(data: bytes) -> str:
@@ -161,6 +188,22 @@ class View:
     @cached_property
     def ours_changed(self) -> dict[str, tuple[Entry | None, Entry | None]]:
         return dict(sorted(self.objects.diff(self.sides.base, self.sides.ours).items()))
+
+    def changed_in(self, side: str, known: Collection[str]) -> Iterator[Changed]:
+        """The files that a side changed and that are in these languages."""
+        if side not in self._by_language:
+            found: dict[str, list[Changed]] = {}
+            for path, (base, now) in getattr(self, f"{side}_changed").items():
+                language = languages.of(path)
+                if language:
+                    found.setdefault(language, []).append(Changed(path, language, base, now))
+            self._by_language[side] = found
+        for language in known:
+            yield from self._by_language[side].get(language, ())
+
+    @cached_property
+    def _by_language(self) -> dict[str, dict[str, list[Changed]]]:
+        return {}
 
     @cached_property
     def paths(self) -> tuple[str, ...]:

@@ -61,6 +61,8 @@ def _changed(file: FileView, kind: str) -> Iterator[Seen]:
 
 def _may_differ(file: FileView) -> bool:
     """Is a line with a value, which a side wrote, not in the merged file? A clean merge keeps them all."""
+    if file.is_plain:
+        return False
     merged = set(file.lines("merged"))
     added = (text for side in ("ours", "theirs") for _, text in file.change("base", side).added)
     return any(text not in merged and _CODE.search(text) for text in added)

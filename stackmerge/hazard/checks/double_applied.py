@@ -28,7 +28,16 @@ def _telling(line: str) -> bool:
     return len(_LETTERS.findall(line)) >= _TRIVIAL
 
 
+def _may_be(file: FileView) -> bool:
+    """Do enough of the lines that theirs adds stand in ours as well, and not in the base?"""
+    ours, base = set(file.lines("ours")), set(file.lines("base"))
+    new = {text for _, text in file.change("base", "theirs").added if text in ours and text not in base}
+    return len({text for text in new if _telling(text)}) >= _LINES
+
+
 def _doubled(file: FileView) -> Iterator[Seen]:
+    if not _may_be(file):
+        return
     added = {side: {text for _, text in file.change("base", side).added} for side in ("ours", "theirs")}
     common = {text for text in added["ours"] & added["theirs"] if _telling(text)}
     if not common:

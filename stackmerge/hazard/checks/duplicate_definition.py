@@ -21,14 +21,15 @@ def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | 
     """Definitions that the merged file has more often than either side."""
     del deliberate
     for file in combined(view):
+        language = languages.of(file.path)
         if isinstance(file, NotChecked):
             if languages.of(file.path) in outline.KNOWN or keys.is_known(file.path):
                 yield file
             continue
         if keys.is_known(file.path):
             yield from _keys(file)
-        else:
-            yield from _definitions(file, languages.of(file.path))
+        elif language and file.merged and outline.in_blob(view, file.merged.oid, language).twice:
+            yield from _definitions(file, language)
 
 
 def _definitions(file: FileView, language: str) -> Iterator[Seen]:

@@ -25,7 +25,7 @@ def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | 
         if not file.both or file.merged is None:
             continue
         try:
-            for side in ("ours", "theirs"):
+            for side in () if file.is_plain else ("ours", "theirs"):
                 yield from _lost(file, side, deliberate)
         except Unreadable as error:
             yield NotChecked(file.path, str(error))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from stackmerge.hazard import languages
-from stackmerge.hazard.view import View
-from stackmerge.objects import TREE_MODE
+from stackmerge.hazard.memory import memory_of
+from stackmerge.hazard.view import MAX_BYTES, Changed, View
+from stackmerge.objects import TREE_MODE, Entry
 
 # Every pattern begins with a line end, which is looked for many times faster than a line's start: search "\n" + text.
 _C_FUNCTION = (
@@ -78,25 +80,81 @@ def identifiers(lines: Iterable[tuple[int, str]], language: str) -> set[str]:
 
 
 class Outline(NamedTuple):
-    """What a blob defines. ``declared``: in C, a hash of the parameter lists of each function that it names."""
+    """What a blob defines, and what more than once.
+
+    ``declared``: in C, a hash of the parameter lists of each function that it names.
+    """
 
     defined: frozenset[str]
+    twice: frozenset[str]
     declared: Mapping[str, int]
-
-
-@lru_cache(maxsize=20_000)
-def _outline(objects: object, oid: str, language: str) -> Outline:
-    """Remembered, since the steps of a stack ask about the same blobs again and again, and all of it at once."""
-    data: bytes = objects.blob(oid)  # type: ignore[attr-defined]
-    text = data.decode("utf-8", "replace")
-    names = frozenset(sys.intern(name) for name, _ in _definitions(text, language))
-    known = declared(text) if language in C else {}
-    return Outline(names, {sys.intern(name): hash(lists) for name, lists in known.items()})
 
 
 def in_blob(view: View, oid: str, language: str) -> Outline:
     """The outline of a blob in a language."""
-    return _outline(view.objects, oid, language)
+    return memory_of(view.objects).find((Outline, oid, language), lambda: _outline(view, oid, language))
+
+
+def _outline(view: View, oid: str, language: str) -> Outline:
+    text = memory_of(view.objects).blob(view.objects, oid).decode("utf-8", "replace")
+    names = Counter(sys.intern(name) for name, _ in _definitions(text, language))
+    known = declared(text) if language in C else {}
+    return Outline(
+        frozenset(names),
+        frozenset(name for name, count in names.items() if count > 1),
+        {sys.intern(name): hash(lists) for name, lists in known.items()},
+    )
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def removed(view: View, change: Changed) -> frozenset[str]:
+    """What a side no longer defines in a file."""
+    base, now, language = change.base, change.now, change.language
+    if base is None or not base.is_file:
+        return _NONE
+    if now is None or not now.is_file:
+        return in_blob(view, base.oid, language).defined
+
+    def look() -> frozenset[str]:
+        return in_blob(view, base.oid, language).defined - in_blob(view, now.oid, language).defined
+
+    return memory_of(view.objects).find(("removed", base.oid, now.oid, language), look)
+
+
+def redeclared(view: View, change: Changed) -> frozenset[str]:
+    """The C functions that a file declares on both sides, with other parameters on each."""
+    base, now, language = change.base, change.now, change.language
+    if base is None or now is None or not (base.is_file and now.is_file):
+        return _NONE
+
+    def look() -> frozenset[str]:
+        old, new = (in_blob(view, entry.oid, language).declared for entry in (base, now))
+        return frozenset(name for name in old.keys() & new.keys() if old[name] != new[name])
+
+    return memory_of(view.objects).find(("redeclared", base.oid, now.oid, language), look)
+
+
+def resigned(view: View, change: Changed) -> frozenset[str]:
+    """The Python functions, by the names that they are called by, whose parameters are written otherwise or gone."""
+    base, now = change.base, change.now
+    if base is None or now is None or not (base.is_file and now.is_file):
+        return _NONE
+
+    def look() -> frozenset[str]:
+        old, new = (_signatures_in_blob(view, entry.oid) for entry in (base, now))
+        return frozenset(name for name, _ in old - new)
+
+    return memory_of(view.objects).find(("resigned", base.oid, now.oid), look)
+
+
+def may_mention(view: View, entry: Entry | None, words: Collection[bytes]) -> bool:
+    """Does a file hold one of some words? Asked before it is looked into; one that is too large may."""
+    if entry is None or not entry.is_file:
+        return False
+    data = memory_of(view.objects).blob(view.objects, entry.oid)
+    return len(data) > MAX_BYTES or any(word in data for word in words)
 
 
 def declared(text: str) -> Declared:
@@ -113,14 +171,13 @@ _SIGNATURE = re.compile(
 )
 
 
-def signatures_in_blob(view: View, oid: str) -> frozenset[tuple[str, str]]:
+def _signatures_in_blob(view: View, oid: str) -> frozenset[tuple[str, str]]:
     """Each function of a Python blob by the name that it is called by, with the text of its parameters."""
-    return _signatures_in_blob(view.objects, oid)
+    return memory_of(view.objects).find(("signatures", oid), lambda: _signatures(view, oid))
 
 
-@lru_cache(maxsize=20_000)
-def _signatures_in_blob(objects: object, oid: str) -> frozenset[tuple[str, str]]:
-    data: bytes = objects.blob(oid)  # type: ignore[attr-defined]
+def _signatures(view: View, oid: str) -> frozenset[tuple[str, str]]:
+    data = memory_of(view.objects).blob(view.objects, oid)
     found, owner = set(), ""
     for match in _SIGNATURE.finditer(data.decode("utf-8", "replace")):
         if match[1]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stackmerge.hazard import languages
 from stackmerge.hazard.checks import outline
 from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
-from stackmerge.hazard.view import FileView, Unreadable, View
-from stackmerge.objects import Entry
+from stackmerge.hazard.view import Changed, FileView, Unreadable, View
 
 _CALL = re.compile(r"\b(\w+)\s*\(")
 _LONGEST_CALL = 4000
@@ -29,20 +27,17 @@ class _Changed:
 
 def check(view: View) -> Iterator[Seen | NotChecked]:
     """New calls that pass what the old declaration asked for."""
-    theirs = [path for path in view.theirs_changed if languages.of(path) in outline.C]
-    if not theirs:
-        return
-    ours = [path for path in view.ours_changed if languages.of(path) in outline.C]
-    called = _called(view, theirs)
-    yield from _callers(view, theirs, "theirs", "ours", _changed(view, ours, "ours", called))
-    yield from _callers(view, ours, "ours", "theirs", _changed(view, theirs, "theirs", None))
+    if any(view.changed_in("theirs", outline.C)):
+        called = _called(view)
+        yield from _callers(view, "theirs", "ours", _changed(view, "ours", called))
+        yield from _callers(view, "ours", "theirs", _changed(view, "theirs", None))
 
 
-def _called(view: View, paths: list[str]) -> set[str]:
+def _called(view: View) -> set[str]:
     found: set[str] = set()
-    for path in paths:
+    for change in view.changed_in("theirs", outline.C):
         try:
-            added = view.file(path).change("base", "theirs").added
+            added = view.file(change.path).change("base", "theirs").added
         except Unreadable:
             continue
         found.update(name for _, line in added for name in _CALL.findall(line))
@@ -71,48 +66,42 @@ def _commas(text: str) -> int:
     return commas
 
 
-def _changed(view: View, paths: list[str], side: str, called: set[str] | None) -> dict[str, list[_Changed]]:
+def _changed(view: View, side: str, called: set[str] | None) -> dict[str, list[_Changed]]:
     found: dict[str, list[_Changed]] = {}
-    for path in paths:
-        file = view.file(path)
-        now: Entry | None = getattr(file, side)
-        if file.base is None or now is None or not (file.base.is_file and now.is_file):
-            continue
-        language = languages.of(path)
-        before = outline.in_blob(view, file.base.oid, language).declared
-        if called is not None and called.isdisjoint(before):
-            continue
-        after = outline.in_blob(view, now.oid, language).declared
-        asked = before.keys() & after.keys() & (before.keys() if called is None else called)
-        differ = [name for name in asked if before[name] != after[name]]
-        for name, old, new in _arities(view, file.base.oid, now.oid, differ):
+    for change in view.changed_in(side, outline.C):
+        names = outline.redeclared(view, change)
+        for name, old, new in _arities(view, change, names if called is None else names & called):
             if not old & new:
-                found.setdefault(name, []).append(_Changed(path, old, new))
+                found.setdefault(name, []).append(_Changed(change.path, old, new))
     return found
 
 
 def _arities(
-    view: View, base: str, now: str, names: list[str]
+    view: View, change: Changed, names: Collection[str]
 ) -> Iterator[tuple[str, frozenset[int], frozenset[int]]]:
-    """How many parameters some functions take in two blobs."""
-    if names:
-        texts = [view.objects.blob(oid).decode("utf-8", "replace") for oid in (base, now)]
+    """How many parameters some functions take before and after a change."""
+    if names and change.base and change.now:
+        texts = [
+            view.objects.blob(entry.oid).decode("utf-8", "replace") for entry in (change.base, change.now)
+        ]
         old, new = map(outline.declared, texts)
         yield from ((name, arities(old[name]), arities(new[name])) for name in sorted(names))
 
 
 def _callers(
-    view: View, paths: list[str], adder: str, changer: str, changed: dict[str, list[_Changed]]
+    view: View, adder: str, changer: str, changed: dict[str, list[_Changed]]
 ) -> Iterator[Seen | NotChecked]:
-    for path in paths if changed else ():
-        file = view.file(path)
+    words = [name.encode() for name in changed]
+    for change in view.changed_in(adder, outline.C) if changed else ():
+        if not outline.may_mention(view, change.now, words):
+            continue
+        file = view.file(change.path)
         try:
             data = file.data(adder)
             names = {name for name in changed if name.encode() in data}
-            if names:
-                yield from _calls(file, adder, changer, {name: changed[name] for name in names})
+            yield from _calls(file, adder, changer, {name: changed[name] for name in names})
         except Unreadable as error:
-            yield NotChecked(path, str(error))
+            yield NotChecked(change.path, str(error))
 
 
 def _calls(file: FileView, adder: str, changer: str, changed: dict[str, list[_Changed]]) -> Iterator[Seen]:

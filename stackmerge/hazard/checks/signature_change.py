@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stackmerge.hazard import languages
 from stackmerge.hazard.checks import outline, python, signature_c
 from stackmerge.hazard.checks.python import Signature
 from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
 from stackmerge.hazard.view import FileView, Unreadable, View
-from stackmerge.objects import Entry
 
+_PYTHON = ("python",)
 _CALL = re.compile(r"\b(\w+)\s*\(")
 
 
@@ -34,45 +33,31 @@ def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | 
     """New calls that the old signature takes and the new one does not, in Python and in C."""
     del deliberate
     yield from signature_c.check(view)
-    theirs = _python(view.theirs_changed)
-    if not theirs:
-        return
-    ours = _python(view.ours_changed)
-    called = _called(view, theirs, "theirs")
-    yield from _callers(view, theirs, "theirs", "ours", _touched(view, ours, "ours", called))
-    yield from _callers(view, ours, "ours", "theirs", _touched(view, theirs, "theirs", None))
+    if any(view.changed_in("theirs", _PYTHON)):
+        called = _called(view)
+        yield from _callers(view, "theirs", "ours", _touched(view, "ours", called))
+        yield from _callers(view, "ours", "theirs", _touched(view, "theirs", None))
 
 
-def _python(paths: Iterable[str]) -> list[str]:
-    return [path for path in paths if languages.of(path) == "python"]
-
-
-def _called(view: View, paths: list[str], side: str) -> set[str]:
-    """The names that a side's added lines call."""
+def _called(view: View) -> set[str]:
+    """The names that the lines which theirs adds call."""
     found: set[str] = set()
-    for path in paths:
+    for change in view.changed_in("theirs", _PYTHON):
         try:
-            added = view.file(path).change("base", side).added
+            added = view.file(change.path).change("base", "theirs").added
         except Unreadable:
             continue
         found.update(name for _, line in added for name in _CALL.findall(line))
     return found
 
 
-def _touched(view: View, paths: list[str], side: str, called: set[str] | None) -> dict[str, list[str]]:
+def _touched(view: View, side: str, called: set[str] | None) -> dict[str, list[str]]:
     """By the name it is called by: the files in which a side changed what a function takes."""
     found: dict[str, list[str]] = {}
-    for path in paths:
-        file = view.file(path)
-        now: Entry | None = getattr(file, side)
-        if file.base is None or now is None or not (file.base.is_file and now.is_file):
-            continue
-        before = outline.signatures_in_blob(view, file.base.oid)
-        if called is not None and called.isdisjoint(name for name, _ in before):
-            continue
-        changed = {name for name, _ in before - outline.signatures_in_blob(view, now.oid)}
-        for name in changed if called is None else changed & called:
-            found.setdefault(name, []).append(path)
+    for change in view.changed_in(side, _PYTHON):
+        names = outline.resigned(view, change)
+        for name in names if called is None else names & called:
+            found.setdefault(name, []).append(change.path)
     return found
 
 
@@ -100,16 +85,18 @@ def _callable_name(dotted: str) -> str:
 
 
 def _callers(
-    view: View, paths: list[str], adder: str, changer: str, touched: dict[str, list[str]]
+    view: View, adder: str, changer: str, touched: dict[str, list[str]]
 ) -> Iterator[Seen | NotChecked]:
-    for path in paths if touched else ():
-        file = view.file(path)
+    words = [name.encode() + b"(" for name in touched]
+    for change in view.changed_in(adder, _PYTHON) if touched else ():
+        if not outline.may_mention(view, change.now, words):
+            continue
+        file = view.file(change.path)
         try:
-            data = file.data(adder)
-            if any(name.encode() + b"(" in data for name in touched):
-                yield from _calls(view, file, adder, changer, touched)
+            file.data(adder)
+            yield from _calls(view, file, adder, changer, touched)
         except Unreadable as error:
-            yield NotChecked(path, str(error))
+            yield NotChecked(change.path, str(error))
 
 
 def _calls(

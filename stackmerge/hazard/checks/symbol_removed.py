@@ -11,7 +11,6 @@ from stackmerge.hazard import languages
 from stackmerge.hazard.checks import outline
 from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
 from stackmerge.hazard.view import FileView, Unreadable, View
-from stackmerge.objects import Entry
 
 _SHORT = 3
 _MANY = 10
@@ -29,62 +28,39 @@ class Removed:
 def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | NotChecked]:
     """References to what is no longer there."""
     del deliberate
-    theirs = [path for path in view.theirs_changed if languages.of(path) in outline.KNOWN]
-    if not theirs:
-        return
-    ours = [path for path in view.ours_changed if languages.of(path) in outline.KNOWN]
-    yield from _direction(view, "ours", "theirs", ours, theirs)
-    yield from _direction(view, "theirs", "ours", theirs, ours)
+    if any(view.changed_in("theirs", outline.KNOWN)):
+        yield from _direction(view, "ours", "theirs", _used(view, "theirs"))
+        yield from _direction(view, "theirs", "ours", None)
 
 
 def _direction(
-    view: View, remover: str, adder: str, removed_in: list[str], added_in: list[str]
+    view: View, remover: str, adder: str, used: dict[str, set[str]] | None
 ) -> Iterator[Seen | NotChecked]:
-    used: dict[str, set[str]] | None = None
-    if adder == "theirs":
-        used = _used(view, added_in, adder)
+    """With ``used``, only names that lines of the adder mention are asked about."""
     gone: dict[str, list[Removed]] = {}
-    for path in removed_in:
-        language = languages.of(path)
-        if used is not None and not used.get(language):
-            continue
-        for one in _removed(view, view.file(path), remover, language, used):
-            gone.setdefault(language, []).append(one)
-    if not gone:
-        return
-    for path in added_in:
-        language = languages.of(path)
-        if language in gone:
-            yield from _references(view, view.file(path), adder, remover, language, gone[language])
+    for change in view.changed_in(remover, outline.KNOWN):
+        names = outline.removed(view, change)
+        for name in sorted(names if used is None else names & used.get(change.language, set())):
+            if len(name) > _SHORT and not name.startswith("__"):
+                method = _is_method(view.file(change.path), name, change.language)
+                gone.setdefault(change.language, []).append(Removed(change.path, name, method))
+    words = {language: [one.name.encode() for one in found] for language, found in gone.items()}
+    for change in view.changed_in(adder, tuple(gone)):
+        language = change.language
+        if outline.may_mention(view, change.now, words[language]):
+            yield from _references(view, view.file(change.path), adder, remover, language, gone[language])
 
 
-def _used(view: View, paths: list[str], side: str) -> dict[str, set[str]]:
+def _used(view: View, side: str) -> dict[str, set[str]]:
     """The names that a side's added lines mention, by language."""
     found: dict[str, set[str]] = {}
-    for path in paths:
-        language = languages.of(path)
+    for change in view.changed_in(side, outline.KNOWN):
         try:
-            added = view.file(path).change("base", side).added
+            added = view.file(change.path).change("base", side).added
         except Unreadable:
             continue
-        found.setdefault(language, set()).update(outline.identifiers(added, language))
+        found.setdefault(change.language, set()).update(outline.identifiers(added, change.language))
     return found
-
-
-def _removed(
-    view: View, file: FileView, side: str, language: str, used: dict[str, set[str]] | None
-) -> Iterator[Removed]:
-    """What a side no longer defines in a file; with ``used``, only names that the other side uses."""
-    now: Entry | None = getattr(file, side)
-    if file.base is None or not file.base.is_file:
-        return
-    before = outline.in_blob(view, file.base.oid, language).defined
-    if used is not None and before.isdisjoint(used[language]):
-        return
-    gone = before - outline.in_blob(view, now.oid, language).defined if now and now.is_file else before
-    for name in sorted(gone if used is None else gone & used[language]):
-        if len(name) > _SHORT and not name.startswith("__"):
-            yield Removed(file.path, name, method=_is_method(file, name, language))
 
 
 def _is_method(file: FileView, name: str, language: str) -> bool:
