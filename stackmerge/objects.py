@@ -121,7 +121,7 @@ class Objects:
         self._odb = repository.odb
         self._directory = directory or Path(repository.path) / "objects"
         self.tree = lru_cache(maxsize=2_000)(self._read_tree)
-        self._places = lru_cache(maxsize=2_000)(self._read_places)
+        self._places = lru_cache(maxsize=150)(self._read_places)
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
         self._differing = lru_cache(maxsize=2_000)(self._find_differing)
         self.raw_tree = lru_cache(maxsize=100)(self._read_raw_tree)  # enough for the trees of one step

@@ -127,9 +127,20 @@ def readable(data: bytes) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Unreadable(f"the file is not UTF-8 (byte {error.start})") from error
-    if len(data) > MAX_LINE and max(map(len, data.split(b"\n"))) > MAX_LINE:
+    if _has_long_line(data):
         raise Unreadable(f"the file has a line of more than {MAX_LINE} bytes")
     return text.replace("\r\n", "\n")
+
+
+def _has_long_line(data: bytes) -> bool:
+    """Is there a line of more than MAX_LINE bytes? Looks for a line end in every so many bytes."""
+    start = 0
+    while len(data) - start > MAX_LINE:
+        end = data.rfind(b"\n", start, start + MAX_LINE + 1)
+        if end < 0:
+            return True
+        start = end + 1
+    return False
 
 
 def refuse_deep(text: str) -> None:
