@@ -47,10 +47,14 @@ def _wanted(stack: Stack, record: StepRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*record.gates, *by_rule]))
 
 
-def gate_run(stack: Stack, run: Run, order: str, note: Callable[[GateResult], None], tell: Tell) -> Gated:
-    """Gate a run step by step from the bottom, or its tip first. ``note`` is called with each result at once."""
+def check_order(order: str) -> None:
+    """Raise UsageError for an order of gating that there is not."""
     if order not in ORDERS:
         raise UsageError(f"--gates: {order!r} is not one of {', '.join(ORDERS)}")
+
+
+def gate_run(stack: Stack, run: Run, order: str, note: Callable[[GateResult], None], tell: Tell) -> Gated:
+    """Gate a run step by step from the bottom, or its tip first. ``note`` is called with each result at once."""
     if order == "off" or not stack.manifest.gates:
         return Gated()
     from stackmerge.gate.gating import Gating
@@ -81,7 +85,10 @@ def _gate_steps(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult
 
 
 def _gate_tip(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult]:
-    """The tip's gates; for one that fails there, its first bad step instead."""
+    """The tip's gates; for one that fails there, its first bad step, and then the tip.
+
+    The first bad step stops the rebuild. Where a person accepts its failure, that of the tip is one more.
+    """
     from stackmerge.gate.gating import first_bad
 
     for gate in gating.chosen(steps[-1]):
@@ -97,7 +104,9 @@ def _gate_tip(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult]:
             return not found[step.name].bad
 
         first, _ = first_bad(steps, passes)
-        yield found[first.name] if first else at_tip
+        if first and first is not steps[-1]:
+            yield found[first.name]
+        yield at_tip
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def load(path: Path) -> Manifest:
         remote=_remote(upstream["remote"]) if "remote" in upstream else "origin",
         upstream_branch=_branch(upstream["branch"]) if "branch" in upstream else "main",
         policies=keys["policies"].list(_policy) if "policies" in keys else (),
-        gates=_gates(keys["gates"]) if "gates" in keys else (),
+        gates=_gates(keys["gates"], [step.name for step in steps]) if "gates" in keys else (),
         publishing=publishing.read(keys, upstream),
     )
 
@@ -180,13 +181,27 @@ def _policy(node: Node) -> Policy:
     )
 
 
-def _gates(node: Node) -> tuple[Gate, ...]:
+def _gates(node: Node, steps: Sequence[str]) -> tuple[Gate, ...]:
     gates = node.list(spec.read)
     names = [gate.name for gate in gates]
     for name in names:
         if names.count(name) > 1:
             raise node.error(f"the gate {name!r} is given twice", "give each gate a name of its own")
+    items: list[Node] = node.value  # type: ignore[assignment]
+    for gate, item in zip(gates, items, strict=True):
+        for name in gate.on.steps:
+            if name not in steps:
+                raise item.error(
+                    f"the gate {gate.name!r} is for a step {name!r}, which there is not", _like(name, steps)
+                )
     return gates
+
+
+def _like(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, 1)
+    return f"did you mean {close[0]!r}?" if close else "see `steps`"
 
 
 def _check_ref(node: Node, name: str) -> None:

@@ -43,6 +43,7 @@ def _ended(outcome: Outcome, tell: Tell) -> Outcome:
 
 
 def _rebuild(stack: Stack, onto: str | None, options: Options, tell: Tell) -> Outcome:
+    gated.check_order(options.gates)
     _refuse_stopped(stack)
     stack.repository.keep_commit_graph()
     made = plan.make(stack.repository, stack.manifest, stack.lock, onto)

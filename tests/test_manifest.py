@@ -35,6 +35,14 @@ WRONG = {
     ),
     "given twice": ("stack: deploy\nstack: other\n", "stackmerge.yaml:2: stack: is given twice"),
     "both kinds": (STEP + "name: red\n  merge: red\n  pick: red\n", "stackmerge.yaml:4: steps[0]: has both"),
+    "a gate for no step": (
+        STEP + "{name: red, merge: red}\ngates:\n- {name: g, run: x, on: {steps: [reed]}}\n",
+        "stackmerge.yaml:6: gates[0]: the gate 'g' is for a step 'reed', which there is not",
+    ),
+    "a gate with a hole": (
+        STEP + "{name: red, merge: red}\ngates:\n- {name: g, run: '{pyton} -c pass'}\n",
+        "stackmerge.yaml:6: gates[0].run: nothing is known to put in for {pyton}",
+    ),
     "twins": (
         STEP + "{name: red, merge: red}\n- {name: red, merge: red}\n",
         "stackmerge.yaml:5: the step name 'red' is given twice",

@@ -141,6 +141,7 @@ class RebaseNote:
     more: int
     explained: tuple[str, ...]
     proof: str
+    accepted: bool = True
     head: str = ""
 
 

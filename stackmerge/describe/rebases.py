@@ -69,6 +69,7 @@ def _note(repository: Repository, run: Run, before: Run | None) -> RebaseNote:
         more=len(differing - moved),
         explained=_explained(run),
         proof="" if not run.proof else "holds" if run.proof.get("holds") else "failed",
+        accepted=run.state in ("accepted", "accepting"),
     )
 
 

@@ -7,9 +7,7 @@ import sys
 from importlib import metadata
 
 from stackmerge.gate.gpu import Device
-
-PYTHON = "{python}"
-JUNIT = "{junit}"
+from stackmerge.gate.spec import JUNIT, PYTHON
 
 
 def facts(device: Device | None) -> dict[str, str]:

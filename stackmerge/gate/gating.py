@@ -102,7 +102,8 @@ class Gating:
             for command in gate.before:
                 ended = self._command(command, env, blank, "before")
                 if ended.error or ended.status:
-                    return replace(blank, reason=f"`before` failed: {ended.error or ended.status}")
+                    why = f"`before` failed: {ended.error or f'exit status {ended.status}'}"
+                    return replace(blank, outcome=FAILED, reason=why, log=str(self._log_of(blank, "before")))
             device = self._device(gate, lambda text: self._tell(Note(blank.step, blank.gate, text)))
             return self._run(gate, subject, blank, env, device)
         except GpuBusy as error:
@@ -113,8 +114,11 @@ class Gating:
 
     def _command(self, command: tuple[str, ...], env: dict[str, str], blank: GateResult, what: str) -> Ended:
         self._tell(Note(blank.step, blank.gate, f"{what}: {command[0]}"))
-        log = self._store.log_path(f"{blank.key}.{what}")
+        log = self._log_of(blank, what)
         return execute(filled(command, ""), self._checkout.path, env, timeout=600.0, log=log, keep=True)
+
+    def _log_of(self, blank: GateResult, what: str) -> Path:
+        return self._store.log_path(f"{blank.key}.{what}")
 
     @staticmethod
     def _device(gate: Gate, tell: Callable[[str], None]) -> Device | None:
@@ -140,8 +144,8 @@ class Gating:
             log=Path(blank.log),
             tick=lambda: self._tell(Tick()),
         )
-        if ended.error:
-            return replace(blank, reason=ended.error)
+        if ended.error:  # a program that may be missing is named in `requires.programs`; this one may not
+            return replace(blank, outcome=FAILED, reason=ended.error, log="", command=shown(gate.run))
         report = junit.read(report_path)
         ran_on = _ran_on(report.devices, device)
         return replace(

@@ -11,6 +11,7 @@ from stackmerge.document import Node
 _KEYS = ("name", "run", "on", "inputs", "requires", "timeout", "before", "after")
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 DEFAULT_TIMEOUT = 3600.0
+PYTHON, JUNIT = "{python}", "{junit}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,16 @@ def _commands(node: Node) -> tuple[tuple[str, ...], ...]:
 
 
 def _command(node: Node) -> tuple[str, ...]:
-    """A command: a list of words, or text that is split as a shell would but that no shell runs."""
+    """A command, with nothing to be put in but what is known."""
+    words = _words(node)
+    for word in words:
+        if re.fullmatch(r"\{[a-z_]+\}", word) and word not in (PYTHON, JUNIT):
+            raise node.error(f"nothing is known to put in for {word}", f"write {PYTHON} or {JUNIT}")
+    return words
+
+
+def _words(node: Node) -> tuple[str, ...]:
+    """A list of words, or text that is split as a shell would but that no shell runs."""
     if isinstance(node.value, list):
         return node.list(Node.text)
     try:

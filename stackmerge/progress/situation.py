@@ -68,10 +68,11 @@ class Situation:
         if run is None or self.planning:
             return Progress(present.since if present else 0.0, stack=run.plan.stack if run else "")
         names = tuple(step.name for step in run.plan.steps)
-        stage = present.stage if present else MERGING
+        stage = present.stage if present else GATING if len(run.steps) >= len(names) else MERGING
         gate = present.gate if present else None
+        merged = len(run.steps) >= len(names)  # the next step is the one at work, unless there is none left
         number = (
-            names.index(gate.step) + 1 if gate and gate.step in names else min(len(run.steps) + 1, len(names))
+            names.index(gate.step) + 1 if gate and gate.step in names else 0 if merged else len(run.steps) + 1
         )
         return Progress(
             since=present.since if present else run.started,

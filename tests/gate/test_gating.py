@@ -100,6 +100,17 @@ def test_tip_first_walks_back_to_the_first_bad_step(fork: Sandbox) -> None:
     ran = fork.stackmerge("rebuild", "--gates", "tip", "--json")
     assert ran.code == 5
     assert outcomes(ran.json) == [("two", "failed (exit status 1)", False)]
+    tip = fork.stackmerge("continue", "--accept-failure", "two is known", "--json")
+    assert tip.code == 5  # nobody accepted that the tip fails, too
+    assert outcomes(tip.json) == [
+        ("two", "failed (exit status 1), accepted: two is known", False),
+        ("three", "failed (exit status 1)", False),
+    ]
+    taken = fork.stackmerge("continue", "--accept-failure", "known", "--json")
+    assert taken.code == 0, taken.err
+    assert [words for _, words, _ in outcomes(taken.json)] == [
+        "failed (exit status 1), accepted: two is known", "failed (exit status 1), accepted: known"
+    ]  # fmt: skip
     off = fork.stackmerge("rebuild", "--gates", "off", "--json")
     assert off.code == 0
     assert off.json["gates"] == []
@@ -137,15 +148,36 @@ def test_missing_programs_and_variables_are_named(fork: Sandbox) -> None:
     gates = [
         {"name": "a", "run": "true", "requires": {"programs": ["no-such-program"]}},
         {"name": "b", "run": "true", "requires": {"env": ["NO_SUCH_VARIABLE"]}},
-        {"name": "c", "run": "no-such-program"},
     ]
     stack(fork, gates, ("one",))
-    words = [gate["words"] for gate in fork.stackmerge("rebuild", "--json").json["gates"]]
-    assert words == [
+    ran = fork.stackmerge("rebuild", "--json")
+    assert ran.code == 0, ran.err
+    assert [gate["words"] for gate in ran.json["gates"]] == [
         "not run (the program no-such-program is not installed)",
         "not run (the environment variable NO_SUCH_VARIABLE is not set)",
-        "not run (no-such-program: No such file or directory)",
     ]
+
+
+def test_a_program_that_nobody_said_may_be_missing_fails(fork: Sandbox) -> None:
+    stack(fork, [{"name": "a", "run": "pytset -q"}], ("one",))
+    ran = fork.stackmerge("rebuild", "--json")
+    assert ran.code == 5
+    assert outcomes(ran.json) == [("one", "failed (pytset: No such file or directory)", False)]
+
+
+def test_a_command_before_that_fails_is_a_failure(fork: Sandbox) -> None:
+    stack(fork, [{"name": "a", "run": "true", "before": ["sh -c 'echo no server; exit 3'"]}], ("one",))
+    ran = fork.stackmerge("rebuild", "--json")
+    assert ran.code == 5
+    assert outcomes(ran.json) == [("one", "failed (`before` failed: exit status 3)", False)]
+    assert "no server" in ran.err
+
+
+def test_an_order_of_gating_that_there_is_not_is_refused_before_anything_is_merged(fork: Sandbox) -> None:
+    stack(fork, [{"name": "a", "run": "true"}], ("one",))
+    ran = fork.stackmerge("rebuild", "--gates", "fast")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, "error: --gates: 'fast' is not one of step, tip, off")
+    assert fork.stackmerge("status", "--json").json["status"] == "none"
 
 
 def test_counts_and_the_device_come_from_the_junit_report(fork: Sandbox) -> None:

@@ -33,5 +33,8 @@ def test_an_interrupted_rebuild_says_how_to_go_on(fork: Sandbox) -> None:
     assert child.returncode == 130, said
     assert "warning: interrupted; `stackmerge continue` goes on\n" in said
     assert "Traceback" not in said
+    status = fork.stackmerge("status", "--json").json
+    assert (status["status"], status["next"]) == ("interrupted", "stackmerge continue")
+    assert "interrupted while it was gating" in fork.stackmerge("status").err
     gone_on = fork.stackmerge("continue", "--json")
     assert (gone_on.code, gone_on.json["status"]) == (0, "complete"), gone_on.err
