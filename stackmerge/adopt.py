@@ -18,6 +18,7 @@ from stackmerge.plan import Plan, PlannedStep
 from stackmerge.refs import checked_name
 from stackmerge.repository import Repository
 from stackmerge.stack import Stack
+from stackmerge.stopped import replace_stopped
 from stackmerge.train import Trained, topic, train
 
 
@@ -40,7 +41,8 @@ def adopt(
 ) -> Adopted:
     """Write the manifest ``path`` and its lock from ``base..tip`` and train on it.
 
-    Raises UsageError where the history is no stack: an octopus merge, or a base that is not below the tip.
+    Raises UsageError where the history is no stack: an octopus merge, or a base that is not below the tip;
+    StackmergeError while a rebuild of a stack of that name is stopped at a step.
     """
     if path.exists():
         raise UsageError(f"{path.name} is there already", "edit it, or name another one with --manifest")
@@ -59,6 +61,7 @@ def adopt(
         Journal(repository.objects, repository.refs, stack_name),
     )
     with stack.exclusive():
+        replace_stopped(stack)
         trained = train(repository, merges, watch)
         _record(stack, base_id, commits)
         path.write_text(_text(stack.manifest, base))

@@ -17,6 +17,7 @@ from stackmerge.progress.event import Tell, silent
 from stackmerge.progress.presence import Presence
 from stackmerge.rebuilding import Options, Outcome, Rebuilding, builder_of, done_of, finish
 from stackmerge.stack import Stack
+from stackmerge.stopped import refuse_stopped
 from stackmerge.worktree import ConflictTree
 
 
@@ -44,7 +45,7 @@ def _ended(outcome: Outcome, tell: Tell) -> Outcome:
 
 def _rebuild(stack: Stack, onto: str | None, options: Options, tell: Tell) -> Outcome:
     gated.check_order(options.gates)
-    _refuse_stopped(stack)
+    refuse_stopped(stack)
     stack.repository.keep_commit_graph()
     made = plan.make(stack.repository, stack.manifest, stack.lock, onto)
     if options.first and options.first not in {step.name for step in made.steps}:
@@ -146,23 +147,6 @@ def check_hazards(stack: Stack, name: str = "") -> list[StepRecord]:
 def _pinned(stack: Stack, step: PlannedStep) -> bool:
     pin = stack.lock.steps.get(step.name)
     return pin is not None and pin.head == step.head
-
-
-def _refuse_stopped(stack: Stack) -> None:
-    run = stack.last_run()
-    if run and run.state == "accepting":
-        raise StackmergeError(
-            "the last rebuild was killed while its branches moved", "run `stackmerge continue`"
-        )
-    tree = ConflictTree(stack.repository, stack.name)
-    if run and run.state == "candidate" and tree.exists:
-        stopped = run.failed.step if run.failed else run.steps[-1].name if run.steps else "its start"
-        if run.failed and tree.untouched(run.by_name[stopped].tree):
-            return
-        raise StackmergeError(
-            f"a rebuild of {stack.name!r} is stopped at {stopped}",
-            "`stackmerge continue` or `stackmerge abort` it first",
-        )
 
 
 def _known_results(stack: Stack) -> dict[str, list[StepRecord]]:

@@ -8,6 +8,7 @@ from stackmerge import accept
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.journal import Run
 from stackmerge.stack import Stack
+from stackmerge.stopped import replace_stopped
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,10 @@ def states(stack: Stack) -> list[State]:
 
 
 def undo(stack: Stack, number: int | None = None) -> Run:
-    """Go back to state ``number`` (default: the one before). It becomes the newest state, so undo can be undone."""
+    """Go back to state ``number`` (default: the one before). It becomes the newest state, so undo can be undone.
+
+    Raises StackmergeError while a rebuild is stopped at a step.
+    """
     with stack.exclusive():
         kept = accept.accepted_states(stack.repository, stack.name)
         if len(kept) < 2 and number is None:
@@ -41,6 +45,7 @@ def undo(stack: Stack, number: int | None = None) -> Run:
         commit = dict(kept).get(wanted)
         if commit is None:
             raise UsageError(f"there is no state {wanted}", "see `stackmerge undo --list`")
+        replace_stopped(stack)
         stack.journal.again(commit)
         run = stack.last_run()
         assert run is not None
