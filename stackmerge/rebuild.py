@@ -163,6 +163,12 @@ def _accept_failure(stack: Stack, run: Run, reason: str) -> None:
     """Record that a person takes the gate's failure, and why."""
     if run.failed is None:
         raise UsageError("--accept-failure: no gate has failed", "see `stackmerge status`")
+    tree = ConflictTree(stack.repository, stack.name)
+    if tree.exists and not tree.untouched(run.by_name[run.failed.step].tree):
+        raise StackmergeError(
+            f"--accept-failure takes {run.failed.step} as it failed, and {tree.path} has changes",
+            "`continue` without it takes them; or undo them there first",
+        )
     stack.journal.gate(replace(run.failed, accepted=reason))
 
 

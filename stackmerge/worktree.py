@@ -20,6 +20,7 @@ from stackmerge.plan import PlannedStep
 from stackmerge.repository import Repository
 
 _LABEL = re.compile(rb"^(<{7,}|\|{7,}|>{7,}) ([0-9a-f]{40})(:.*)?$", re.MULTILINE)
+_NAMED = 3
 
 
 class ConflictTree:
@@ -35,9 +36,14 @@ class ConflictTree:
         return (self.path / ".git").is_file()
 
     def check_out(self, step: PlannedStep, below: str, tree: str, conflicts: Iterable[Conflict]) -> None:
-        """Lay out the step's conflict: ``tree`` with its markers, unmerged at ``conflicts``."""
+        """Lay out the step's conflict: ``tree`` with its markers, unmerged at ``conflicts``.
+
+        Nothing of an earlier stop is left but files that are ignored.
+        """
         self._create(below)
         self._git.run("read-tree", "--reset", "-u", tree, work_tree=self.path)
+        # By the ignore rules of the new tree; what they ignore, such as build outputs, `git add` does not take.
+        self._git.run("clean", "-d", "--force", "--force", "--quiet", work_tree=self.path)
         unmerged = list(conflicts)
         self._git.run("update-index", "-z", "--index-info", stdin=_stages(unmerged), work_tree=self.path)
         for conflict in unmerged:
@@ -88,6 +94,13 @@ class ConflictTree:
             raise StackmergeError(
                 f"changed but not staged: {names}", f"`git add` them in {self.path}, then `continue`"
             )
+        untracked = self._untracked()
+        if untracked:
+            more = f" and {len(untracked) - _NAMED} more" if len(untracked) > _NAMED else ""
+            raise StackmergeError(
+                f"untracked: {', '.join(untracked[:_NAMED])}{more}",
+                f"`git add` what belongs to the step and remove the rest in {self.path}, then `continue`",
+            )
         self._refuse_given_up(below)
         tree = self._git.text("write-tree", work_tree=self.path)
         self._refuse_markers(tree, theirs)
@@ -99,7 +112,14 @@ class ConflictTree:
         changed = self._git.run(
             "diff-files", "--name-only", "--ignore-submodules", work_tree=self.path
         ).stdout
-        return not unmerged and not changed and self._git.text("write-tree", work_tree=self.path) == tree
+        if unmerged or changed or self._untracked():
+            return False
+        return self._git.text("write-tree", work_tree=self.path) == tree
+
+    def _untracked(self) -> list[str]:
+        """The files that are neither tracked nor ignored."""
+        listed = self._git.run("ls-files", "--others", "--exclude-standard", "-z", work_tree=self.path).stdout
+        return sorted(os.fsdecode(name) for name in listed.split(b"\0") if name)
 
     def _refuse_given_up(self, below: str) -> None:
         """After `git merge --abort` nothing is unmerged, but nobody resolved anything either."""

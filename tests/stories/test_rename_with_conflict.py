@@ -41,7 +41,7 @@ def test_both_rename_a_file_to_other_names(fork: Sandbox) -> None:
     kinds = {(c["path"], c["kind"]) for c in stopped["steps"][1]["conflicts"]}
     assert kinds == {("a", "rename/rename"), ("blue", "rename/rename"), ("red", "rename/rename")}
     resolve(fork, stopped, {"red": nine()})
-    fork.git("rm", "-q", "--cached", "a", "blue", cwd=fork.path / ".git/stackmerge/deploy/worktree")
+    fork.git("rm", "-q", "a", "blue", cwd=fork.path / ".git/stackmerge/deploy/worktree")
     done = go_on(fork)
     assert fork.git("ls-tree", "--name-only", "deploy").split() == ["b", "red"]
     assert outcomes(done) == {"red": "clean", "blue": "empty"}
