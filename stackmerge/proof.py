@@ -21,7 +21,7 @@ VERDICTS = {
     "stack": "only the stack changed it; it equals the old tip",
     "merged": "both changed it; it equals an independent merge of old tip and new base",
     "resolved": "both changed it and the independent merge conflicts; a recorded resolution settled it",
-    "explained": "it differs because the stack itself changed: a step landed, moved, came, went or was resolved anew",
+    "explained": "it differs because the stack changed: a step landed, moved, came, went, was resolved or mended anew",
     "differs": "it differs, and nothing in the stack or the base explains it",
     "unproven": "both changed it, the independent merge conflicts, and no resolution is recorded for it",
 }
@@ -170,14 +170,17 @@ def _joined(repository: Repository, one: str, other: str) -> str:
 
 
 def _explained(repository: Repository, old: Run, new: Run) -> dict[str, str]:
-    """The paths touched by every step that is in one run and not in the other, or has another head there."""
+    """The paths touched by every step that is in one run and not in the other, or has another head there.
+
+    And those that a step which is the same in both has another answer for, or a fixup by hand.
+    """
     before, after = old.by_name, new.by_name
     order = [name for name in before if name in after] != [name for name in after if name in before]
     found: dict[str, str] = {}
     for name in before.keys() | after.keys():
         a, b = before.get(name), after.get(name)
         if a and b:
-            found |= dict.fromkeys(_answered_anew(a, b), name)
+            found |= dict.fromkeys([*_answered_anew(a, b), *_mended(a, b, old.started)], name)
         same = a and b and a.head == b.head and (a.outcome in LEFT_OUT) == (b.outcome in LEFT_OUT)
         if same and not order and b and b.outcome != "by hand":
             continue
@@ -192,6 +195,17 @@ def _answered_anew(old: StepRecord, new: StepRecord) -> list[str]:
     """The paths whose conflict is the same and whose recorded answer was changed since."""
     before = {(used.path, used.id): used.state for used in old.resolutions}
     return [u.path for u in new.resolutions if before.get((u.path, u.id), u.state) != u.state]
+
+
+def _mended(old: StepRecord, new: StepRecord, since: float) -> list[str]:
+    """The paths that a person has fixed by hand since the old rebuild, which had no fixup there."""
+    before = {(used.path, used.id) for used in old.resolutions}
+    return [
+        used.path
+        for used in new.resolutions
+        if used.kind == "fixup" and used.provenance.source == "hand"
+        if used.provenance.when >= int(since) and (used.path, used.id) not in before
+    ]
 
 
 def summary(proof: Proof) -> Iterable[str]:

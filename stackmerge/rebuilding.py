@@ -294,7 +294,10 @@ class Rebuilding:
         self._forget_wrong(record, result)
         self._record_resolution(step, record.below, result, "hand")
         self._stack.journal.resume(first=step.name)
-        return self.run(done, by_hand=result)
+        outcome = self.run(done, by_hand=result)
+        if not outcome.worktree:
+            tree.remove()
+        return outcome
 
     def _end(self, status: str, proved: proof.Proof | None = None) -> Outcome:
         elapsed = round(time.perf_counter() - self._started, 4)

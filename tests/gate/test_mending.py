@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.gate.test_gating import shell, stack
+from tests.gate.test_gating import shell, stack, write_manifest
 from tests.sandbox import Sandbox
 
 NO_TWO = {"name": "no-two", "run": shell("test ! -f two.txt || grep -q mended two.txt")}
@@ -31,3 +31,69 @@ def test_a_failure_is_not_taken_over_what_was_changed_there(fork: Sandbox) -> No
     (tree / "new.txt").unlink()
     taken = fork.stackmerge("continue", "--accept-failure", "known")
     assert taken.code == 0, taken.err
+
+
+def accepted_then_gated(fork: Sandbox) -> str:
+    """An accepted stack whose second step fails on a gate that is new; the tip."""
+    stack(fork, [], ("one", "two", "three"))
+    assert fork.stackmerge("rebuild").code == 0
+    write_manifest(fork, [{"name": "mended", "run": shell("test ! -f two.txt || grep -q mended base.txt")}])
+    return fork.git("rev-parse", "deploy")
+
+
+def mend(fork: Sandbox, tree: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (tree / name).write_text(text)
+    fork.git("add", "-A", cwd=tree)
+
+
+def test_a_file_that_the_step_had_not_touched_is_explained_by_the_mending(fork: Sandbox) -> None:
+    accepted_then_gated(fork)
+    tree = Path(stopped(fork)["worktree"])
+    mend(fork, tree, {"base.txt": "half\n", "new.txt": "new\n"})
+    again = fork.stackmerge("continue", "--json")
+    assert again.code == 5, again.err
+    assert again.json["proof"]["holds"]
+    mend(fork, tree, {"base.txt": "mended\n"})
+    done = fork.stackmerge("continue", "--json")
+    assert done.code == 0, done.err
+    assert [step["outcome"] for step in done.json["steps"]] == ["clean", "fixup", "clean"]
+    assert [gate["words"] for gate in done.json["gates"]] == ["passed on CPU"] * 3
+    assert done.json["proof"]["paths"] == [
+        {"path": "base.txt", "verdict": "explained", "step": "two"},
+        {"path": "new.txt", "verdict": "explained", "step": "two"},
+    ]
+    assert fork.show("deploy", "base.txt") == "mended"
+    assert not tree.exists()
+    assert fork.stackmerge("verify").code == 0
+
+    moved = fork.stackmerge("rebuild", "--onto", "v2", "--json")
+    assert moved.code == 0, moved.err
+    assert moved.json["proof"]["counts"] == {"base": 1}
+    assert fork.show("deploy", "base.txt") == "mended"
+
+
+def test_what_was_mended_before_an_abort_is_explained_in_the_next_rebuild(fork: Sandbox) -> None:
+    accepted_then_gated(fork)
+    tree = Path(stopped(fork)["worktree"])
+    mend(fork, tree, {"base.txt": "half\n"})
+    assert fork.stackmerge("continue").code == 5
+    assert fork.stackmerge("abort").code == 0
+    assert [path["verdict"] for path in stopped(fork)["proof"]["paths"]] == ["explained"]
+
+
+def test_a_fixup_of_another_source_explains_nothing_and_the_ways_out_are_named(fork: Sandbox) -> None:
+    """It was learned from a merge elsewhere, and no person has looked at it here."""
+    before = accepted_then_gated(fork)
+    fork.git("checkout", "-q", "-f", "--detach", "deploy~2")
+    fork.git("merge", "-q", "--no-ff", "--no-commit", "two")
+    evil = fork.commit({"base.txt": "evil\n"}, "Merge branch 'two'")
+    assert fork.stackmerge("train", f"{evil}~1..{evil}").code == 0
+    failed = fork.stackmerge("rebuild", "--gates", "off")
+    assert failed.code == 6, failed.err
+    assert "    base.txt: differs\n" in failed.err
+    assert "see `stackmerge verify`. `stackmerge accept --unproven\nREASON` takes the result" in failed.err
+    assert "`rerere forget ID` a recorded answer out of the next one, `abort` gives it up\n" in failed.err
+    assert fork.git("rev-parse", "deploy") == before
+    assert fork.stackmerge("accept", "--unproven", "it is wanted").code == 0
+    assert fork.show("deploy", "base.txt") == "evil"
