@@ -52,7 +52,10 @@ def load(path: Path) -> Lock:
 
 
 def _damaged(path: Path) -> UsageError:
-    hint = "restore it from version control, or delete it: `stackmerge undo` and `rebuild` write it anew"
+    hint = (
+        "restore it from git; or delete it, and `stackmerge undo N`, with the state that `undo --list` "
+        "marks `*`, writes it anew"
+    )
     return UsageError(f"{path.name} is damaged", hint)
 
 

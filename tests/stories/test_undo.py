@@ -63,3 +63,30 @@ def test_a_rebuild_that_changes_nothing_is_no_state_to_go_back_to(fork: Sandbox)
     assert fork.stackmerge("undo").code == 0
     assert fork.git("rev-parse", "deploy") == first["tip"]
     assert fork.graph("deploy", "v1") == "* Merge red <- red\n    A red\n"
+
+
+def test_a_lock_that_is_damaged_or_gone_is_written_anew(fork: Sandbox) -> None:
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"red": "red\n"}, "red")
+    fork.commit({"a": "aa\n"}, "two")
+    fork.git("tag", "v2")
+    lock = fork.path / "stackmerge.lock"
+    fork.manifest(manifest("red"))
+    for states, onto in enumerate(("v1", "v2"), 1):
+        rebuild(fork, "--onto", onto)
+        before = branches(fork), lock.read_text()
+        lock.write_text("{")
+        damaged = fork.stackmerge("undo", "--list")
+        assert damaged.code == 2
+        assert damaged.err == (
+            "error: stackmerge.lock is damaged\n"
+            "hint: restore it from git; or delete it, and `stackmerge undo N`, with the state that "
+            "`undo --list` marks `*`, writes it anew\n"
+        )
+        lock.unlink()
+        [marked] = [line for line in fork.stackmerge("undo", "--list").out.splitlines() if line[0] == "*"]
+        assert fork.stackmerge("undo", marked.split()[1]).code == 0
+        assert (branches(fork), lock.read_text()) == before
+        assert len(fork.stackmerge("undo", "--list", "--json").json["states"]) == states
+    assert rebuild(fork)["base"] == fork.git("rev-parse", "v2")
