@@ -56,6 +56,13 @@ def _refuse_two_outputs(events: str, json: bool) -> None:
         )
 
 
+def _reason(option: str, given: str | None) -> str:
+    """What was given as a reason; empty where the option was not given."""
+    if given is not None and not given.strip():
+        raise UsageError(f"{option}: give a reason", f'write {option} "why", in a few words')
+    return given or ""
+
+
 def _manifest_path(top: Path, name: str) -> Path:
     path = (top / name).resolve()
     if path.suffix not in (".yaml", ".yml") or not path.is_relative_to(top.resolve()):
@@ -163,9 +170,9 @@ def rebuild(
 @app.command(name="continue")
 def continue_(
     accept_failure: Annotated[
-        str,
+        str | None,
         typer.Option("--accept-failure", metavar="REASON", help="Go on in spite of the gate that failed."),
-    ] = "",
+    ] = None,
     apply_hazard_edits: ApplyEdits = False,
     events: Events = "",
     repo: Repo = HERE,
@@ -178,9 +185,10 @@ def continue_(
     from stackmerge.show.watching import watching
 
     _refuse_two_outputs(events, json)
+    reason = _reason("--accept-failure", accept_failure)
     stack = _open(repo, manifest)
     with stack.repository, watching("rebuilding", stack, gated=True, events=events) as tell:
-        outcome = resume(stack, tell, accept_failure, apply_hazard_edits)
+        outcome = resume(stack, tell, reason, apply_hazard_edits)
     show.rebuilt(outcome, json)
     raise typer.Exit(outcome.exit_code)
 
@@ -306,8 +314,8 @@ def accept(
         bool, typer.Option("--force", help="Move branches that stackmerge did not put where they are.")
     ] = False,
     unproven: Annotated[
-        str, typer.Option("--unproven", metavar="REASON", help="Accept although the proof failed.")
-    ] = "",
+        str | None, typer.Option("--unproven", metavar="REASON", help="Accept although the proof failed.")
+    ] = None,
     repo: Repo = HERE,
     manifest: File = MANIFEST,
     json: Json = False,
@@ -315,9 +323,10 @@ def accept(
     """Move the branches to the candidate."""
     from stackmerge.rebuild import accept_candidate
 
+    reason = _reason("--unproven", unproven)
     stack = _open(repo, manifest)
     with stack.repository:
-        run = accept_candidate(stack, force=force, reason=unproven)
+        run = accept_candidate(stack, force=force, reason=reason)
     screen.said(f"accepted: {stack.name} is at {run.tip[:12]}", {"status": "accepted", "tip": run.tip}, json)
 
 

@@ -144,6 +144,8 @@ COMMANDS = {
         "--base and --tip are the same commit",
     ),
     "update nothing": (["update", "mauve"], "there is no step 'mauve'"),
+    "no reason for a failure": (["continue", "--accept-failure", ""], "--accept-failure: give a reason"),
+    "a blank reason for a proof": (["accept", "--unproven", " "], "--unproven: give a reason"),
     "verify one": (["verify", "v1"], "verify takes two tips or none"),
     "verify nothing": (["verify", "nope", "v1"], "verify: 'nope' is not a commit that is here"),
     "show nothing": (["rerere", "show", "abc"], "no resolution has an id like 'abc'"),

@@ -61,7 +61,9 @@ def gate_stop(results: Sequence[GateResult], worktree: str = "") -> None:
 
 def _failure(result: GateResult, before: str = "") -> None:
     """Show a gate that failed, and the end of its log."""
-    say(f"{before}the gate {clean(result.gate)} {result.words}; the end of its log:")
-    for line in tail(result.log):
+    lines = tail(result.log)
+    said = f"{before}the gate {clean(result.gate)} {result.words}"
+    say(f"{said}; the end of its log:" if lines else said)
+    for line in lines:
         say(f"    {clean(line)}")
     say(f"the whole log: {result.log}")

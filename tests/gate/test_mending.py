@@ -97,3 +97,10 @@ def test_a_fixup_of_another_source_explains_nothing_and_the_ways_out_are_named(f
     assert fork.git("rev-parse", "deploy") == before
     assert fork.stackmerge("accept", "--unproven", "it is wanted").code == 0
     assert fork.show("deploy", "base.txt") == "evil"
+
+
+def test_a_gate_that_printed_nothing_has_no_end_of_its_log(fork: Sandbox) -> None:
+    stack(fork, [{"name": "silent", "run": "false"}], ("one",))
+    ran = fork.stackmerge("rebuild")
+    assert ran.code == 5
+    assert "stopped at one: the gate silent failed (exit status 1)\nthe whole log: " in ran.err
