@@ -17,6 +17,17 @@ class NotAccepted(StackmergeError):
     """All is well with the rebuild, but its branches cannot move now; it stays a candidate."""
 
 
+class CheckedOut(NotAccepted):
+    """A branch that must move is checked out in a work tree."""
+
+    def __init__(self, branch: str, place: str) -> None:
+        self.branch, self.place = branch, place
+        super().__init__(
+            f"the result is a candidate: branch {branch} is checked out in {place}",
+            "check out something else there, then run `stackmerge accept`",
+        )
+
+
 def accepted_states(repository: Repository, stack: str) -> list[tuple[int, str]]:
     """The kept states, oldest first: number and journal commit."""
     prefix = stack_ref(stack, "accepted/")
@@ -112,8 +123,4 @@ def _refuse_checked_out(repository: Repository, updates: list[Update]) -> None:
         word, _, value = line.partition(" ")
         place = value if word == "worktree" else place
         if word == "branch" and value in moving:
-            name = value.removeprefix("refs/heads/")
-            raise NotAccepted(
-                f"the result is a candidate: branch {name} is checked out in {place}",
-                "check out something else there, then run `stackmerge accept`",
-            )
+            raise CheckedOut(value.removeprefix("refs/heads/"), place)

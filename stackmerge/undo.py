@@ -49,5 +49,11 @@ def undo(stack: Stack, number: int | None = None) -> Run:
         stack.journal.again(commit)
         run = stack.last_run()
         assert run is not None
-        accept.accept(stack.repository, stack.journal, run, stack.manifest.lock_path)
+        try:
+            accept.accept(stack.repository, stack.journal, run, stack.manifest.lock_path)
+        except accept.CheckedOut as error:
+            raise StackmergeError(
+                f"branch {error.branch} is checked out in {error.place}, so it cannot go back yet",
+                "switch away from it there, then `stackmerge accept` finishes this undo",
+            ) from error
         return run

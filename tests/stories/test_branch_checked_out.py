@@ -39,3 +39,29 @@ def test_the_result_stays_a_candidate_until_the_branch_is_free(fork: Sandbox, tm
     assert nothing.code == 1
     assert nothing.err.startswith("error: there is no candidate to accept\n")
     assert fork.graph("deploy", "v2") == "* Merge red <- red\n    A red\n"
+
+
+def test_an_undo_waits_until_the_branch_is_free(fork: Sandbox, tmp_path: Path) -> None:
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"red": "red\n"}, "red")
+    fork.commit({"a": "aa\n"}, "two")
+    fork.git("tag", "v2")
+    fork.manifest(manifest("red"))
+    first = rebuild(fork)
+    rebuild(fork, "--onto", "v2")
+    elsewhere = tmp_path / "elsewhere"
+    fork.git("worktree", "add", "-q", str(elsewhere), "deploy")
+    before = branches(fork)
+
+    waits = fork.stackmerge("undo")
+    assert waits.code == 1
+    assert waits.err == (
+        f"error: branch deploy is checked out in {elsewhere.resolve()}, so it cannot go back yet\n"
+        "hint: switch away from it there, then `stackmerge accept` finishes this undo\n"
+    )
+    assert branches(fork) == before
+    fork.git("checkout", "-q", "--detach", cwd=elsewhere)
+    assert fork.stackmerge("accept").code == 0
+    assert fork.git("rev-parse", "deploy") == first["tip"]
+    assert fork.git("rev-parse", "v1") in (fork.path / "stackmerge.lock").read_text()
