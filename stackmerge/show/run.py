@@ -100,12 +100,9 @@ def outcome_lines(outcome: Outcome) -> None:
     if run.status == "gate":
         gate_stop(run.gates, outcome.worktree)
     if run.status == "proof":
-        say(
-            "the proof failed: branches stay where they are; see `stackmerge verify`. `stackmerge accept --unproven"
-        )
-        say(
-            "REASON` takes the result, `rerere forget ID` a recorded answer out of the next one, `abort` gives it up"
-        )
+        say("the proof failed: branches stay where they are; see `stackmerge verify`")
+        say("`stackmerge accept --unproven REASON` takes the result, `stackmerge abort` gives it up;")
+        say("`stackmerge rerere forget ID` takes a recorded answer out of the next one")
     if run.status == "complete":
         moved = "accepted" if run.state == "accepted" else run.state
         say(f"{moved}: {clean(run.plan.stack)} at {run.tip[:SHORT]} on {run.plan.base[:SHORT]}")
