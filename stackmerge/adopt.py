@@ -62,7 +62,8 @@ def adopt(
     )
     with stack.exclusive():
         replace_stopped(stack)
-        trained = train(repository, merges, watch)
+        names = {oid: step.name for step, oid in zip(steps, commits, strict=True)}
+        trained = train(repository, merges, watch, names)
         _record(stack, base_id, commits)
         path.write_text(_text(stack.manifest, base))
     return Adopted(stack, len(steps), trained)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +55,16 @@ class Listed:
     variant: int = 0
 
 
+SHORT, _NAMED = 12, 5
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """The start of each id that no other begins with; the whole id where several share it, as fixups of one head."""
+    every = set(ids)
+    starts = Counter(one[:SHORT] for one in every)
+    return {one: one[:SHORT] if starts[one[:SHORT]] == 1 else one for one in every}
+
+
 def listed(repository: Repository) -> list[Listed]:
     """Every resolution of the cache."""
     resolutions = repository.resolutions()
@@ -65,8 +77,10 @@ def listed(repository: Repository) -> list[Listed]:
 
 
 def _listed_text(text: Text) -> Listed:
-    last = text.provenance[-1] if text.provenance else Provenance()
-    return Listed(text.id, "text", last.path, last.step, last.source, text.variant)
+    told = max(
+        reversed(text.provenance), key=lambda one: (bool(one.path), bool(one.step)), default=Provenance()
+    )
+    return Listed(text.id, "text", told.path, told.step, told.source, text.variant)
 
 
 def find(repository: Repository, start: str) -> list[Resolution]:
@@ -79,8 +93,12 @@ def find(repository: Repository, start: str) -> list[Resolution]:
     found += [other for other in others if other.id.startswith(start)]
     if not found or not start:
         raise UsageError(f"no resolution has an id like {start!r}", "see `stackmerge rerere list`")
-    if len({one.id for one in found}) > 1:
-        raise UsageError(f"{start!r} is the start of more than one id", "give more of it")
+    ids = sorted({one.id for one in found})
+    if len(ids) > 1:
+        every = short_ids([*resolutions.text_ids(), *(other.id for other in others)])
+        named = ", ".join(every[one] for one in ids[:_NAMED])
+        more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+        raise UsageError(f"{start!r} is the start of {len(ids)} ids: {named}{more}", "give more of it")
     return found
 
 

@@ -187,14 +187,17 @@ class Resolutions:
         ]
 
     def add_text(self, conflict_id: str, preimage: bytes, postimage: bytes, provenance: Provenance) -> Text:
-        """Record an answer; the same answer to the same conflict only gains the provenance."""
+        """Record an answer; the same answer to the same conflict only gains the provenance.
+
+        One that names no path says nothing new of an answer whose origin is known.
+        """
         pre, post = self._objects.write_blob(preimage), self._objects.write_blob(postimage)
         variants = self.text(conflict_id)
         same = next((t for t in variants if (t.preimage, t.postimage) == (pre, post)), None)
         used = {t.variant for t in variants}
         free = next(k for k in range(len(used) + 1) if k not in used)
         found = same or Text(conflict_id, free, pre, post, ())
-        if provenance in found.provenance:
+        if provenance in found.provenance or (found.provenance and not provenance.path):
             return found
         found = replace(found, provenance=(*found.provenance, provenance))
         folder = self._folder(f"rr-cache/{conflict_id}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stackmerge.cache import save
+from stackmerge.errors import StackmergeError
 from stackmerge.objects import Objects
 from stackmerge.remote import Remote
 from stackmerge.repository import Repository
@@ -13,7 +14,13 @@ THEIRS = "refs/stackmerge/remote-rerere"
 
 def pull(repository: Repository, remote: str) -> int:
     """Fetch a remote's cache and add what is new to ours; how many resolutions that were."""
-    Remote(repository.common_dir, remote).fetch([f"+{REF}:{THEIRS}"])
+    try:
+        Remote(repository.common_dir, remote).fetch([f"+{REF}:{THEIRS}"])
+    except StackmergeError as error:
+        if "couldn't find remote ref" not in error.message:
+            raise
+        hint = f"`stackmerge rerere push {remote}` makes one"
+        raise StackmergeError(f"{remote} holds no cache yet", hint) from None
     fetched = repository.refs.get(THEIRS)
     if fetched is None:
         return 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from stackmerge.cache import save
 from stackmerge.errors import StackmergeError, UsageError
@@ -56,9 +57,15 @@ def merges_of(repository: Repository, ranges: Sequence[str], *, first_parent: bo
 
 
 def train(
-    repository: Repository, commits: Iterable[str], watch: Callable[[str], None] = lambda _: None
+    repository: Repository,
+    commits: Iterable[str],
+    watch: Callable[[str], None] = lambda _: None,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> Trained:
-    """Learn from merge commits, oldest first, and save what was learned."""
+    """Learn from merge commits, oldest first, and save what was learned.
+
+    ``names`` are the steps that they belong to, where those are known better than by the merge's own words.
+    """
     resolutions = repository.resolutions()
     counts: Counter[str] = Counter()
     skipped: list[str] = []
@@ -69,7 +76,8 @@ def train(
             continue
         watch(commit.subject)
         counts["merges"] += 1
-        counts["conflicted"] += learn_from(repository, resolutions, oid, commit, topic(commit.message))
+        step = names.get(oid, "") or topic(commit.message)
+        counts["conflicted"] += learn_from(repository, resolutions, oid, commit, step)
     kinds = Counter(type(found) for found in resolutions.added)
     save(repository, resolutions, f"train on {counts['merges']} merges")
     return Trained(

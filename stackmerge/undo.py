@@ -13,23 +13,27 @@ from stackmerge.stopped import replace_stopped
 
 @dataclass(frozen=True)
 class State:
-    """One accepted state that can be gone back to."""
+    """One accepted state that can be gone back to. ``again``: the earlier state that an undo went back to, or 0."""
 
     number: int
     base: str
     tip: str
     started: float
     current: bool
+    again: int = 0
 
 
 def states(stack: Stack) -> list[State]:
     """The kept states, oldest first; the last one is what the branches show."""
     found = accept.accepted_states(stack.repository, stack.name)
-    return [
-        State(number, run.plan.base, run.tip, run.started, number == found[-1][0])
-        for number, commit in found
-        if (run := stack.journal.read(commit))
-    ]
+    first: dict[tuple[float, str], int] = {}
+    states = []
+    for number, commit in found:
+        if run := stack.journal.read(commit):
+            same = first.setdefault((run.started, run.tip), number)
+            again = same if same != number else 0
+            states.append(State(number, run.plan.base, run.tip, run.started, number == found[-1][0], again))
+    return states
 
 
 def undo(stack: Stack, number: int | None = None) -> Run:

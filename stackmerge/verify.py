@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from stackmerge import accept
 from stackmerge.errors import UsageError
 from stackmerge.journal import Run
 from stackmerge.proof import Proof, prove, prove_run
 from stackmerge.stack import Stack
+
+_NUMBER = re.compile(r"[0-9]{1,6}")  # more digits than any state has are the start of a commit's id
 
 
 def verify(stack: Stack, old: str, new: str, old_base: str = "", new_base: str = "") -> Proof:
@@ -40,7 +44,12 @@ def verify(stack: Stack, old: str, new: str, old_base: str = "", new_base: str =
 def _find(stack: Stack, runs: dict[str, Run], name: str) -> Run | str:
     if name in runs:
         return runs[name]
-    tip = stack.repository.commit_id(name, "verify")
+    try:
+        tip = stack.repository.commit_id(name, "verify")
+    except UsageError:
+        if not _NUMBER.fullmatch(name):
+            raise
+        raise UsageError(f"verify: there is no state {name}", "see `stackmerge undo --list`") from None
     return next((run for run in reversed(runs.values()) if run.tip == tip), tip)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from stackmerge.cache import Listed
+from stackmerge.cache import Listed, short_ids
 from stackmerge.explain import as_json, as_text
 from stackmerge.objects import Objects
 from stackmerge.resolution import Resolution
-from stackmerge.screen import SHORT, clean, out, print_json
+from stackmerge.screen import clean, out, print_json
 
 
 def resolutions(found: Sequence[Listed], json: bool) -> None:
@@ -17,11 +17,12 @@ def resolutions(found: Sequence[Listed], json: bool) -> None:
     if json:
         print_json({"resolutions": [asdict(one) for one in found]})
         return
+    short = short_ids(one.id for one in found)
+    width = max((len(one) for one in short.values()), default=0)
     for one in found:
-        variant = f".{one.variant}" if one.variant else ""
-        out(
-            f"{one.id[:SHORT]}{variant}  {one.kind:5}  {clean(one.path or '(path unknown)')}  {clean(one.step)}"
-        )
+        kind = one.kind + (f".{one.variant}" if one.variant else "")
+        path, step = clean(one.path or "(path unknown)"), clean(one.step)
+        out(f"{short[one.id]:{width}}  {kind:5}  {path}  {step}".rstrip())
 
 
 def resolution(found: Sequence[Resolution], objects: Objects, json: bool) -> None:

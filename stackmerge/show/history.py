@@ -62,4 +62,5 @@ def states(found: Sequence[State], json: bool) -> None:
         print_json({"states": [asdict(one) for one in found]})
         return
     for one in found:
-        out(f"{'*' if one.current else ' '} {one.number:3}  {one.tip[:SHORT]} on {one.base[:SHORT]}")
+        again = f"  undo: state {one.again} again" if one.again else ""
+        out(f"{'*' if one.current else ' '} {one.number:3}  {one.tip[:SHORT]} on {one.base[:SHORT]}{again}")

@@ -6,6 +6,35 @@ from tests.sandbox import Sandbox
 from tests.stories.steps import go_on, manifest, nine, outcomes, rebuild, resolve
 
 
+def test_two_fixups_of_one_head(fork: Sandbox) -> None:
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"red": "red\n"}, "red")
+    fork.git("checkout", "-q", "-b", "deploy", "v1")
+    fork.git("merge", "-q", "--no-ff", "--no-commit", "red")
+    fork.commit({"x": "x\n", "y": "y\n"}, "Take red, and say so")
+    fork.git("checkout", "-q", "main")
+    assert fork.stackmerge("adopt", "--base", "v1", "--tip", "deploy").code == 0
+
+    [x, y] = sorted(fork.stackmerge("rerere", "list").out.splitlines(), key=lambda line: line.split()[2])
+    assert [line.split()[1:] for line in (x, y)] == [
+        ["fixup", "x", "Take-red-and-say-so"],
+        ["fixup", "y", "Take-red-and-say-so"],
+    ]
+    first, second = x.split()[0], y.split()[0]
+    head = fork.git("rev-parse", "red")[:12]
+    assert first != second
+    assert first.startswith(f"{head}:")
+    many = fork.stackmerge("rerere", "forget", head)
+    assert many.code == 2
+    named = ", ".join(sorted([first, second]))
+    assert many.err == f"error: {head!r} is the start of 2 ids: {named}\nhint: give more of it\n"
+    assert fork.stackmerge("rerere", "show", first).out.startswith(f"fixup {first}\n    at x, train")
+    assert fork.stackmerge("rerere", "forget", first).code == 0
+    assert fork.stackmerge("rerere", "list").out.split() == [head, *y.split()[1:]]
+    assert fork.graph("deploy", "v1") == "* Take red, and say so <- red\n    A red\n    A x\n    A y\n"
+
+
 def test_list_show_and_forget(fork: Sandbox) -> None:
     fork.commit({"a": nine(), "gone": nine()}, "one")
     fork.git("tag", "v1")

@@ -61,6 +61,36 @@ def test_export_so_that_git_replays(fork: Sandbox, tmp_path: Path) -> None:
     assert fork.graph("deploy", "v1") == GOLDEN
 
 
+def test_what_was_exported_brings_nothing_new(fork: Sandbox, tmp_path: Path) -> None:
+    two_heads(fork)
+    resolve(fork, rebuild(fork, code=3), {"a": nine(l1="purple")})
+    go_on(fork)
+    before = fork.stackmerge("rerere", "list", "--json").json
+    assert [(one["path"], one["step"]) for one in before["resolutions"]] == [("a", "blue")]
+    cache = fork.git("rev-parse", "refs/stackmerge/rerere")
+    assert fork.stackmerge("rerere", "export", str(tmp_path / "rr-cache")).code == 0
+    imported = fork.stackmerge("rerere", "import", str(tmp_path / "rr-cache"), "--json")
+    assert imported.json == {"imported": 0, "skipped": 0}
+    assert fork.stackmerge("rerere", "list", "--json").json == before
+    assert fork.git("rev-parse", "refs/stackmerge/rerere") == cache
+    assert outcomes(rebuild(fork, "--fresh")) == {"red": "clean", "blue": "replayed"}
+    assert fork.graph("deploy", "v1") == GOLDEN
+
+
+def test_what_a_merge_taught_later_is_listed_with_its_path(fork: Sandbox, tmp_path: Path) -> None:
+    two_heads(fork)
+    resolve(fork, rebuild(fork, code=3), {"a": nine(l1="purple")})
+    go_on(fork)
+    assert fork.stackmerge("rerere", "export", str(tmp_path / "rr-cache")).code == 0
+    [entry] = fork.stackmerge("rerere", "list", "--json").json["resolutions"]
+    assert fork.stackmerge("rerere", "forget", entry["id"]).code == 0
+    assert fork.stackmerge("rerere", "import", str(tmp_path / "rr-cache"), "--json").json["imported"] == 1
+    assert fork.stackmerge("rerere", "list").out == f"{entry['id'][:12]}  text   (path unknown)\n"
+    assert fork.stackmerge("train", "v1..deploy").code == 0
+    assert fork.stackmerge("rerere", "list").out.split()[2:] == ["a"]
+    assert fork.graph("deploy", "v1") == GOLDEN
+
+
 def test_a_directory_that_is_none(fork: Sandbox) -> None:
     two_heads(fork)
     missing = fork.stackmerge("rerere", "import")

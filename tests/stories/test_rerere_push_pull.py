@@ -33,7 +33,9 @@ def test_push_joins_and_pull_brings_all(fork: Sandbox, tmp_path: Path) -> None:
 
     nothing = fork.stackmerge("rerere", "pull")
     assert nothing.code == 1
-    assert nothing.err.startswith("error: fetch origin: ")
+    assert nothing.err == (
+        "error: origin holds no cache yet\nhint: `stackmerge rerere push origin` makes one\n"
+    )
     for who in (fork, other):
         pushed = who.stackmerge("rerere", "push", "--json")
         assert pushed.code == 0, pushed.err

@@ -35,8 +35,12 @@ def test_back_and_forth(fork: Sandbox) -> None:
     assert (branches(fork), lock.read_text()) == first
 
     states = fork.stackmerge("undo", "--list", "--json").json["states"]
-    assert [(state["number"], state["current"]) for state in states] == [
-        (1, False), (2, False), (3, False), (4, False), (5, True),
+    assert [(state["number"], state["current"], state["again"]) for state in states] == [
+        (1, False, 0), (2, False, 0), (3, False, 1), (4, False, 2), (5, True, 1),
+    ]  # fmt: skip
+    listed = fork.stackmerge("undo", "--list").out.splitlines()
+    assert [line.partition("  undo: ")[2] for line in listed] == [
+        "", "", "state 1 again", "state 2 again", "state 1 again",
     ]  # fmt: skip
     nowhere = fork.stackmerge("undo", "17")
     assert nowhere.code == 2

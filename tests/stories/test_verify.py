@@ -37,6 +37,9 @@ def test_verdicts(fork: Sandbox) -> None:
     shown = fork.stackmerge("verify", old, stray, "--new-base", "v2")
     assert shown.code == 6
     assert "both: differs" in shown.err
+    unknown = fork.stackmerge("verify", "1", "99")
+    assert unknown.code == 2
+    assert unknown.err == "error: verify: there is no state 99\nhint: see `stackmerge undo --list`\n"
     nameless = fork.stackmerge("verify", old, stray)
     assert nameless.code == 2
     assert nameless.err.startswith(f"error: the base of {stray[:12]} is not known\nhint: ")
