@@ -84,7 +84,7 @@ class ConflictTree:
         if unmerged:
             raise StackmergeError(
                 f"still in conflict: {', '.join(unmerged)}",
-                f"edit them in {self.path}, `git add` them, then `continue`",
+                f"edit them in {self.path}, `git add` or `git rm` them, then `continue`",
             )
         changed = self._git.run(
             "diff-files", "--name-only", "-z", "--ignore-submodules", work_tree=self.path

@@ -124,6 +124,7 @@ class StackEntry:
 class RebaseNote:
     """One earlier rebuild onto another base, as seen from this step.
 
+    ``unchanged`` resolutions were known before, ``new`` ones recorded in that rebuild.
     The base changed ``base_files``; ``missing`` of them are in both tips alike, ``more`` files differ besides.
     """
 

@@ -10,7 +10,8 @@ import pygit2
 
 from stackmerge import accept
 from stackmerge.describe.facts import RebaseNote
-from stackmerge.journal import Journal, Run
+from stackmerge.journal import Journal, Run, StepRecord
+from stackmerge.replay import Used
 from stackmerge.repository import Repository
 
 _SUBJECTS = 8
@@ -33,10 +34,9 @@ def history(repository: Repository, journal: Journal, run: Run) -> list[Run]:
 
 def notes(repository: Repository, chain: Sequence[Run]) -> list[tuple[Run, RebaseNote]]:
     """Every rebuild of the chain that changed the base, with its note, which still lacks the step's head."""
-    befores: Sequence[Run | None] = [*chain[1:], None]
     return [
-        (run, _note(repository, run, before))
-        for run, before in zip(chain, befores, strict=True)
+        (run, _note(repository, run))
+        for run in chain
         if run.plan.old_base and run.plan.old_base != run.plan.base
     ]
 
@@ -48,10 +48,10 @@ def seen_from(step: str, found: Sequence[tuple[Run, RebaseNote]]) -> tuple[Rebas
     )
 
 
-def _note(repository: Repository, run: Run, before: Run | None) -> RebaseNote:
+def _note(repository: Repository, run: Run) -> RebaseNote:
     plan = run.plan
     subjects = _gained(repository, plan.old_base, plan.base)
-    unchanged, new = _resolutions(run, before)
+    unchanged, new = _resolutions(run)
     moved = _changed(repository, plan.old_base, plan.base)
     differing = _changed(repository, plan.old_tip, run.tip)
     return RebaseNote(
@@ -81,21 +81,22 @@ def _gained(repository: Repository, old: str, new: str) -> list[str]:
     return [repository.objects.commit(str(c.id)).subject for c in walk if len(c.parent_ids) <= 1]
 
 
-def _resolutions(run: Run, before: Run | None) -> tuple[int, int]:
-    """How many resolutions are the same as in the rebuild before, and how many are not."""
-    known = {
-        (step.name, used.path, used.id, used.state)
-        for step in (before.steps if before else ())
-        for used in step.resolutions
-    }
-    now = [
-        (step.name, used.path, used.id, used.state)
+def _resolutions(run: Run) -> tuple[int, int]:
+    """How many resolutions were known before this rebuild, and how many were recorded in it."""
+    new = [
+        _recorded_in(run, step, used)
         for step in run.steps
         for used in step.resolutions
         if used.kind != "policy"
     ]
-    unchanged = sum(one in known for one in now)
-    return unchanged, len(now) - unchanged
+    return new.count(False), new.count(True)
+
+
+def _recorded_in(run: Run, step: StepRecord, used: Used) -> bool:
+    origin = used.provenance
+    if step.reused or used.kind == "by hand":
+        return not step.reused
+    return origin.source in ("hand", "hazard") and origin.when >= int(run.started)
 
 
 def _changed(repository: Repository, old: str, new: str) -> frozenset[str]:

@@ -106,7 +106,7 @@ class Conflicts:
             path=conflict.path,
             kind=conflict.kind,
             reason=conflict.reason,
-            where="the bare base" if conflict.where == "base" else conflict.where,
+            where="upstream alone" if conflict.where == "base" else conflict.where,
             answers=_answers(record, conflict.path),
             hunks=found,
             sides=()

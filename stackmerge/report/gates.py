@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from stackmerge.gate.outcome import NOT_RUN, PASSED, GateResult, counted, tail
 
@@ -13,7 +14,10 @@ FAILED_LINES, PASSED_LINES, WIDTH = 60, 12, 400
 
 @dataclass(frozen=True)
 class GateView:
-    """One gate's result. ``log`` is its end, empty where another step shows the very same run: ``shown_at``."""
+    """One gate's result. ``log`` is its end, empty where another step shows the very same run: ``shown_at``.
+
+    ``silent``: the log is there, and has nothing in it.
+    """
 
     result: GateResult
     mood: str
@@ -21,6 +25,7 @@ class GateView:
     command: str
     log: str
     shown_at: str = ""
+    silent: bool = False
 
     @property
     def short_of_gpu(self) -> bool:
@@ -53,7 +58,8 @@ class Gates:
         if lines and result.key:
             self._shown[result.key] = result.step
         log = "\n".join(line[:WIDTH] for line in lines)
-        return GateView(result, mood, _facts(result), shlex.join(result.command), log, shown_at)
+        silent = not lines and Path(result.log).is_file()
+        return GateView(result, mood, _facts(result), shlex.join(result.command), log, shown_at, silent)
 
 
 def _facts(result: GateResult) -> str:

@@ -14,7 +14,7 @@ from stackmerge.proof import BAD, VERDICTS
 from stackmerge.report import attention
 from stackmerge.report.gates import GateGroup, groups
 from stackmerge.report.plots import MeasuredStep, measured_steps
-from stackmerge.report.steps import Steps, StepView
+from stackmerge.report.steps import ADDED, Steps, StepView
 from stackmerge.report.timings import Timings, timings
 from stackmerge.repository import Repository
 
@@ -34,7 +34,10 @@ class ProofView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """The whole page. ``gone`` are the steps of the old stack that are no longer in it."""
+    """The whole page. ``gone`` are the steps of the old stack that are no longer in it.
+
+    ``others``: how many steps are new, landed, left out or not built, in words; no step counts twice.
+    """
 
     stack: str
     status: str
@@ -47,6 +50,7 @@ class ReportView:
     started: str
     counts: tuple[tuple[str, int], ...]
     was: Mapping[str, int]
+    others: tuple[str, ...]
     gone: tuple[str, ...]
     steps: tuple[StepView, ...]
     numbers: Mapping[str, int]
@@ -84,6 +88,7 @@ def view(repository: Repository, chain: Sequence[Run]) -> ReportView:
         started=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.started)),
         counts=tuple(sorted(Counter(step.outcome for step in steps).items(), key=_order)),
         was=Counter(step.was for step in steps),
+        others=tuple(_others(steps)),
         gone=_gone(chain),
         steps=steps,
         numbers={step.name: step.number for step in steps},
@@ -130,6 +135,20 @@ def _stops(stopped: Sequence[StepRecord]) -> Iterator[str]:
         names = [record.name for record in stopped if record.outcome == outcome]
         if names:
             yield one.format(names[0]) if len(names) == 1 else many.format(len(names))
+
+
+def _others(steps: Sequence[StepView]) -> Iterator[str]:
+    """The steps that are new beside the old stack, and those that have no commit in the new one."""
+    without = {"landed": "landed", "empty": "left out", "skipped": "left out"}
+    found = Counter((step.was if step.commit else without.get(step.outcome, "not built")) for step in steps)
+    for what, one, many in (
+        (ADDED, "1 is new", "{} are new"),
+        ("landed", "1 landed", "{} landed"),
+        ("left out", "1 is left out", "{} are left out"),
+        ("not built", "1 is not built", "{} are not built"),
+    ):
+        if found[what]:
+            yield one if found[what] == 1 else many.format(found[what])
 
 
 def _gone(chain: Sequence[Run]) -> tuple[str, ...]:

@@ -89,7 +89,9 @@ def outcome_lines(outcome: Outcome) -> None:
     hazard_lines(run.steps)
     if run.status == "conflict" and outcome.worktree:
         say(f"stopped at {clean(run.steps[-1].name)}: resolve the conflict in {outcome.worktree},")
-        say("`git add` the files there, then run `stackmerge continue` (or `stackmerge abort`)")
+        deleted = any("delete" in conflict.kind for conflict in run.steps[-1].unresolved)
+        put = "`git add` or `git rm`" if deleted else "`git add`"
+        say(f"{put} the files there, then run `stackmerge continue` (or `stackmerge abort`)")
     elif run.status == "conflict":
         say("steps with conflicts were left out; rebuild without --keep-going to resolve them one by one")
     if run.status == "hazard":
@@ -146,6 +148,7 @@ def _conflicts(record: StepRecord) -> None:
     for conflict in record.unresolved:
         say(f"{clean(record.name)}: {clean(conflict.path)} ({conflict.kind}): {clean(conflict.reason)}")
         if conflict.where == "base":
-            say("    the head conflicts with the bare base")
+            say(f"    {clean(record.name)} conflicts with upstream alone, without the steps below it")
         elif conflict.where:
-            say(f"    it conflicts only with an earlier step: {clean(conflict.where)}")
+            where = clean(conflict.where)
+            say(f"    {clean(record.name)} conflicts with the step {where} below it, not with upstream alone")

@@ -36,6 +36,21 @@ def test_steps_that_were_reused_and_gates_that_were_known(fork: Sandbox, tmp_pat
     assert "Of 2 steps, 2 keep the commit of the last rebuild." in again
 
 
+def test_a_step_that_landed_is_not_new(fork: Sandbox, tmp_path: Path) -> None:
+    stack(fork, "gates:\n- name: quiet\n  run: ['true']\n  on: {steps: [red]}\n")
+    assert fork.stackmerge("rebuild").code == 0
+    assert "It printed nothing." in said(fork, tmp_path)
+    fork.git("merge", "-q", "--no-ff", "-m", "Take blue", "blue")
+    fork.git("tag", "v2")
+    fork.branch("green", "v2", {"green": "green\n"}, "green")
+    manifest = (fork.path / "stackmerge.yaml").read_text()
+    fork.manifest(manifest.replace("gates:", "- name: green\n  merge: green\ngates:"))
+    assert fork.stackmerge("rebuild", "--onto", "v2").code == 0
+    assert "Of 3 steps, none keeps the commit of the last rebuild, 1 is new, and 1 landed." in said(
+        fork, tmp_path
+    )
+
+
 def test_a_pass_on_a_cpu_is_not_one_on_a_gpu(fork: Sandbox, tmp_path: Path) -> None:
     stack(fork, "gates:\n- name: kernel\n  run: [echo, hello]\n  requires: {gpu: preferred}\n")
     assert fork.stackmerge("rebuild").code == 0

@@ -118,3 +118,17 @@ def test_abort_leaves_nothing_behind(fork: Sandbox) -> None:
     assert fork.graph("deploy", "v1") == (
         "* Merge red <- red\n    M a\n* Merge blue <- blue\n    M a\n    A new\n"
     )
+
+
+def test_an_answer_that_is_not_replayed_is_by_hand(fork: Sandbox) -> None:
+    """What a person makes stands as it is, even where it would not be replayed: it does not parse."""
+    fork.commit({"a.py": "a = 1\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"a.py": "a = 'red'\n"}, "red")
+    fork.branch("blue", "v1", {"a.py": "a = 'blue'\n"}, "blue")
+    fork.manifest(manifest("red", "blue"))
+    resolve(fork, rebuild(fork, code=3), {"a.py": "a = (\n"})
+    assert outcomes(go_on(fork)) == {"red": "clean", "blue": "by hand"}
+    assert fork.show("deploy", "a.py") == "a = ("
+    assert outcomes(rebuild(fork, "--fresh", code=3)) == {"red": "clean", "blue": "conflict"}
+    assert fork.graph("deploy", "v1") == "* Merge red <- red\n    M a.py\n* Merge blue <- blue\n    M a.py\n"

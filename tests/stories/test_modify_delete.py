@@ -25,6 +25,12 @@ def test_an_exact_answer_replays_on_the_next_base(fork: Sandbox) -> None:
     [conflict] = stopped["steps"][1]["conflicts"]
     assert (conflict["path"], conflict["kind"], conflict["where"]) == ("old/f", "modify/delete", "drop")
     assert reason(stopped, "red") == "nothing is recorded for this conflict"
+    shown = fork.stackmerge("status").err
+    assert "    red conflicts with the step drop below it, not with upstream alone\n" in shown
+    assert "`git add` or `git rm` the files there, then run `stackmerge continue`" in shown
+    early = fork.stackmerge("continue")
+    assert early.code == 1
+    assert "`git add` or `git rm` them, then `continue`" in early.err
     resolve(fork, stopped, {"old/f": None})
     go_on(fork)
 
