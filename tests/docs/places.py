@@ -83,7 +83,5 @@ def own_fork(home: Path) -> Path:
     fork.git("merge", "-q", "--no-ff", "upstream/fix", check=False)
     fork.write({"numbers": "".join(["UNO\n", *lines[1:]])})
     fork.git("commit", "-q", "-m", "Merge remote-tracking branch 'upstream/fix'")
-    fork.git("checkout", "-q", "--orphan", "stack")
-    fork.git("rm", "-q", "-rf", ".")
     upstream.commit({"numbers": "".join([*lines, "10\n"])}, "Count to ten")
     return fork.path
