@@ -93,7 +93,7 @@ def test_a_fixup_of_another_source_explains_nothing_and_the_ways_out_are_named(f
     assert failed.code == 6, failed.err
     assert "    base.txt: differs\n" in failed.err
     assert "see `stackmerge verify`\n`stackmerge accept --unproven REASON` takes the result" in failed.err
-    assert "`rerere forget ID` a recorded answer out of the next one, `abort` gives it up\n" in failed.err
+    assert "`stackmerge rerere forget ID` takes a recorded answer out of the next one\n" in failed.err
     assert fork.git("rev-parse", "deploy") == before
     assert fork.stackmerge("accept", "--unproven", "it is wanted").code == 0
     assert fork.show("deploy", "base.txt") == "evil"
