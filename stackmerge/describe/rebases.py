@@ -34,9 +34,10 @@ def history(repository: Repository, journal: Journal, run: Run) -> list[Run]:
 
 def notes(repository: Repository, chain: Sequence[Run]) -> list[tuple[Run, RebaseNote]]:
     """Every rebuild of the chain that changed the base, with its note, which still lacks the step's head."""
+    befores: Sequence[Run | None] = [*chain[1:], None]
     return [
-        (run, _note(repository, run))
-        for run in chain
+        (run, _note(repository, run, before))
+        for run, before in zip(chain, befores, strict=True)
         if run.plan.old_base and run.plan.old_base != run.plan.base
     ]
 
@@ -48,10 +49,10 @@ def seen_from(step: str, found: Sequence[tuple[Run, RebaseNote]]) -> tuple[Rebas
     )
 
 
-def _note(repository: Repository, run: Run) -> RebaseNote:
+def _note(repository: Repository, run: Run, before: Run | None) -> RebaseNote:
     plan = run.plan
     subjects = _gained(repository, plan.old_base, plan.base)
-    unchanged, new = _resolutions(run)
+    unchanged, new = _resolutions(run, before)
     moved = _changed(repository, plan.old_base, plan.base)
     differing = _changed(repository, plan.old_tip, run.tip)
     return RebaseNote(
@@ -81,10 +82,15 @@ def _gained(repository: Repository, old: str, new: str) -> list[str]:
     return [repository.objects.commit(str(c.id)).subject for c in walk if len(c.parent_ids) <= 1]
 
 
-def _resolutions(run: Run) -> tuple[int, int]:
+def _resolutions(run: Run, before: Run | None) -> tuple[int, int]:
     """How many resolutions were known before this rebuild, and how many were recorded in it."""
+    known = {
+        (step.name, used.path, used.id, used.state)
+        for step in (before.steps if before else ())
+        for used in step.resolutions
+    }
     new = [
-        _recorded_in(run, step, used)
+        (step.name, used.path, used.id, used.state) not in known and _recorded_in(run, step, used)
         for step in run.steps
         for used in step.resolutions
         if used.kind != "policy"

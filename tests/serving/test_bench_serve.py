@@ -77,7 +77,8 @@ def test_every_prompt_is_new_to_the_server(fork: Sandbox, relay: Relay) -> None:
     assert len({prompt[:16] for prompt in prompts}) == len(prompts) == 5
     assert all(body["ignore_eos"] is True and body["stream"] is True for body in bodies)
     cached = [int(one.answer.split(b'"cached_tokens":')[1].split(b"}")[0]) for one in relay.exchanges]
-    assert max(cached) < 10  # what the chat template puts before the prompt, and no more
+    # What the chat template puts before the prompt, 9 tokens, and what two salts may begin with alike by chance.
+    assert max(cached) < 13
 
 
 def test_at_a_given_concurrency(fork: Sandbox, relay: Relay) -> None:
