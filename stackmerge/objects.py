@@ -125,7 +125,6 @@ class Objects:
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
         self._differing = lru_cache(maxsize=2_000)(self._find_differing)
         self.raw_tree = lru_cache(maxsize=100)(self._read_raw_tree)  # enough for the trees of one step
-        self._entries = lru_cache(maxsize=100)(self._read_entries)
 
     def read(self, oid: str, kind: int) -> bytes:
         """The content of an object. Raises StackmergeError when it is missing or of another kind."""
@@ -187,10 +186,6 @@ class Objects:
         data = b"" if oid == EMPTY_TREE else self.read(oid, pygit2.GIT_OBJECT_TREE)
         return _TREE_ENTRY.findall(data)
 
-    def _read_entries(self, oid: str) -> frozenset[tuple[bytes, bytes, bytes]]:
-        """The entries of a tree, to be compared with another's."""
-        return frozenset(self.raw_tree(oid))
-
     def write_tree(self, entries: Mapping[bytes, Entry]) -> str:
         """Write a tree; git orders a directory as if its name ended in a slash."""
         order = sorted(entries, key=lambda name: name + (b"/" if entries[name].mode == TREE_MODE else b""))
@@ -241,7 +236,7 @@ class Objects:
     def invalid_path(self, old: str, new: str) -> str:
         """A path that ``new`` has, ``old`` has not, and git refuses to check out; empty where there is none."""
         before = self.raw_tree(old)
-        for mode, name, raw in sorted(self._entries(new) - self._entries(old)):
+        for mode, name, raw in sorted(set(self.raw_tree(new)).difference(before)):
             path = os.fsdecode(name)
             if not valid_name(name):
                 return path
@@ -260,7 +255,7 @@ class Objects:
         """As `diff`. Of directories it is remembered: the trees of a stack's steps differ in few of them."""
         if old == new:
             return ()
-        first, second = self._entries(old), self._entries(new)
+        first, second = set(self.raw_tree(old)), set(self.raw_tree(new))
         before, after = _by_name(first - second), _by_name(second - first)
         found: list[tuple[str, Pair]] = []
         for name in before.keys() | after.keys():
