@@ -27,7 +27,8 @@ from stackmerge import rebuilding
 from stackmerge.hazard.evaluate import check, verdicts
 from stackmerge.hazard.finding import Sides
 from stackmerge.hazard.library import load, shipped
-from stackmerge.objects import EMPTY_TREE, Entry, Objects
+from stackmerge.objects import EMPTY_TREE, Objects
+from stackmerge.rawtree import Entry
 from stackmerge.rebuild import rebuild
 from stackmerge.rebuilding import Options
 from stackmerge.repository import Repository

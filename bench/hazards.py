@@ -22,9 +22,10 @@ from pathlib import Path
 
 from common import table
 
-from stackmerge.hazard.evaluate import check, relevant
+from stackmerge.hazard.evaluate import check
 from stackmerge.hazard.finding import NOT_CHECKED, Finding, Sides
 from stackmerge.hazard.library import Rules, load
+from stackmerge.hazard.relevance import relevant
 from stackmerge.hazarded import base_tree
 from stackmerge.merge import Merged
 from stackmerge.repository import Repository

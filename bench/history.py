@@ -35,7 +35,7 @@ from stackmerge import rerere
 from stackmerge.learn import learn
 from stackmerge.merge import Conflict, Merged
 from stackmerge.mergefile import merge_file
-from stackmerge.objects import Entry
+from stackmerge.rawtree import Entry
 from stackmerge.replay import Replayer, settled_path
 from stackmerge.repository import Repository
 from stackmerge.resolution import Provenance, Resolutions

@@ -20,6 +20,7 @@ from stackmerge.objects import Objects, valid_name
 
 _LINE_ENDS = ("text", "eol")
 _CONTENT = ("filter", "ident", "working-tree-encoding")
+_FILE = b".gitattributes"
 _ASKED = ("conflict-marker-size", "merge", *_LINE_ENDS, *_CONTENT)
 
 
@@ -62,6 +63,7 @@ class Attributes:
         self._objects = objects
         self._sources = lru_cache(maxsize=100_000)(self._find_sources)
         self._current: tuple[tuple[bytes, str], ...] | None = None
+        self._tree = ""
         self._child: Child | None = None
         self._temporary = tempfile.TemporaryDirectory(prefix="stackmerge-attributes-")
         self.directory = Path(self._temporary.name).resolve()
@@ -82,13 +84,17 @@ class Attributes:
 
     def differ(self, tree: str) -> bool:
         """Has ``tree`` other attributes than those in force?"""
-        return self._sources(tree) != self._current
+        changed = self._objects.diff(self._tree, tree)
+        if any(path.rpartition("/")[2] == ".gitattributes" for path in changed):
+            return self._sources(tree) != self._current
+        self._tree = tree
+        return False
 
     def use(self, tree: str) -> bool:
         """Put the attributes of ``tree`` in force; True when they differ from those before."""
-        wanted = self._sources(tree)
-        if wanted == self._current:
+        if self.in_force and not self.differ(tree):
             return False
+        wanted = self._sources(tree)
         self._end_child()
         shutil.rmtree(self.directory)
         self.directory.mkdir(mode=0o700)
@@ -96,16 +102,15 @@ class Attributes:
             file = self.directory / os.fsdecode(path)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(self._objects.blob(oid))
-        self._current = wanted
+        self._current, self._tree = wanted, tree
         return True
 
     def _find_sources(self, tree: str) -> tuple[tuple[bytes, str], ...]:
-        found: list[tuple[bytes, str]] = []
-        for mode, name, raw in self._objects.raw_tree(tree):
-            if mode == b"40000" and valid_name(name):
-                found += [(name + b"/" + path, oid) for path, oid in self._sources(raw.hex())]
-            elif name == b".gitattributes" and mode.startswith(b"100"):
-                found.append((name, raw.hex()))
+        own = self._objects.entry(tree, _FILE)
+        found = [(_FILE, own.oid)] if own and own.mode & 0o170000 == 0o100000 else []
+        for name, folder in self._objects.folders(tree):
+            if valid_name(name):
+                found += [(name + b"/" + path, oid) for path, oid in self._sources(folder)]
         return tuple(found)
 
     @cached_property

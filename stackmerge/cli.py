@@ -1,11 +1,15 @@
 """The command line: the only place that prints and exits."""
 
+import gc
 import sys
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command_name
+from typer.models import CommandInfo
 
 from stackmerge import cli_hazards, cli_publish, screen
 from stackmerge.cli_rerere import app as rerere_app
@@ -448,11 +452,24 @@ def _command(words: list[str]) -> str:
     return next((word for word in words[1:] if not word.startswith("-")), "")
 
 
+def _narrowed(name: str) -> typer.Typer:
+    """The command line with the one command that was asked for: Typer prepares each before it runs one."""
+    found = copy(app)
+    found.registered_commands = [one for one in app.registered_commands if _name_of(one) == name]
+    found.registered_groups = [one for one in app.registered_groups if one.name == name]
+    return found if found.registered_commands or found.registered_groups else app
+
+
+def _name_of(command: CommandInfo) -> str:
+    return command.name or get_command_name(command.callback.__name__ if command.callback else "")
+
+
 def main() -> None:
     """Run the command line; every error becomes one sentence, a hint and an exit code."""
     json = "--json" in sys.argv
+    gc.set_threshold(50_000)  # most of what a rebuild holds, it holds to the end
     try:
-        app()
+        _narrowed(_command(sys.argv))()
     except StackmergeError as error:
         screen.failed(error, json)
         sys.exit(error.exit_code)

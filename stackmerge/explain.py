@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from stackmerge.objects import Entry, Objects
+from stackmerge.objects import Objects
+from stackmerge.rawtree import Entry
 from stackmerge.resolution import Provenance, Resolution, Text
 
 

@@ -15,7 +15,8 @@ from stackmerge.attributes import PathAttributes
 from stackmerge.git import Git
 from stackmerge.merge import Conflict
 from stackmerge.mergefile import merge_file
-from stackmerge.objects import Entry, Objects
+from stackmerge.objects import Objects
+from stackmerge.rawtree import Entry
 from stackmerge.resolution import Fixup, Resolutions
 
 

@@ -10,6 +10,7 @@ from stackmerge.errors import StackmergeError
 from stackmerge.hazard.finding import Allow, Examined, Sides, blocks
 from stackmerge.hazard.known import Known
 from stackmerge.hazard.library import Rules
+from stackmerge.hazard.relevance import relevant
 from stackmerge.objects import EMPTY_TREE
 from stackmerge.plan import PlannedStep
 from stackmerge.repository import Repository
@@ -48,8 +49,6 @@ class Hazards:
         known = self._known.get(asked)
         if known is not None:
             return known
-        from stackmerge.hazard.evaluate import relevant
-
         trees = self._objects.commit(ours).tree, self._objects.commit(step.head).tree
         if not relevant(self._objects, *trees, merged, self._rules, paths):
             return Examined()  # which is found again faster than it is written down

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from stackmerge.errors import StackmergeError
 from stackmerge.gate.outcome import GateResult
@@ -143,6 +144,7 @@ class Journal:
         self._refs = refs
         self.ref = stack_ref(stack, "journal")
         self._run_at = lru_cache(maxsize=4)(self._read_run)
+        self._event_at = lru_cache(maxsize=10_000)(self._read_event)
 
     def start(self, plan: Plan, options: Mapping[str, object]) -> None:
         """Begin a new journal; the one before stays reachable only where it was accepted."""
@@ -230,12 +232,29 @@ class Journal:
 
     def _events(self, commit: str) -> Iterator[dict[str, object]]:
         while True:
-            found = self._objects.commit(commit)
-            event = json.loads(found.message.partition("\n\n")[2])
+            event, before = self._event_at(commit)
             yield event
             if event["event"] == "start":
                 return
-            commit = found.parents[0]
+            commit = before
+
+    def _read_event(self, commit: str) -> tuple[dict[str, object], str]:
+        """One record, and the commit of the one before it."""
+        found = self._objects.commit(commit)
+        event = json.loads(found.message.partition("\n\n")[2])
+        for key, read in _READ.items():
+            if key in event:
+                event[key] = read(event[key])
+        return event, found.parents[0]
+
+
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "plan": Plan.from_json,
+    "step": StepRecord.from_json,
+    "result": GateResult.from_json,
+    "bench": Bench.from_json,
+}
+"""What the objects in a record are read with."""
 
 
 def _slim(record: StepRecord) -> dict[str, object]:
@@ -258,12 +277,12 @@ def _still_done(steps: list[StepRecord], first: str) -> list[StepRecord]:
     return kept
 
 
-def _replay_events(events: Iterator[dict[str, object]]) -> Run:
+def _replay_events(events: Iterator[dict[str, Any]]) -> Run:
     start = next(events)
     run = Run(
-        plan=Plan.from_json(start["plan"]),  # type: ignore[arg-type]
-        options=start["options"],  # type: ignore[arg-type]
-        started=start["at"],  # type: ignore[arg-type]
+        plan=start["plan"],
+        options=start["options"],
+        started=start["at"],
     )
     known = dict(vars(run))
     steps: list[StepRecord] = []
@@ -271,12 +290,12 @@ def _replay_events(events: Iterator[dict[str, object]]) -> Run:
     benches: list[Bench] = []
     for event in events:
         if event["event"] == "step":
-            steps.append(StepRecord.from_json(event["step"]))  # type: ignore[arg-type]
+            steps.append(event["step"])
         elif event["event"] == "gate":
-            result = GateResult.from_json(event["result"])  # type: ignore[arg-type]
+            result = event["result"]
             gates[result.step, result.gate] = result
         elif event["event"] == "bench":
-            benches.append(Bench.from_json(event["bench"]))  # type: ignore[arg-type]
+            benches.append(event["bench"])
         elif event["event"] == "end":
             elapsed = known["elapsed_s"] + event["elapsed_s"]
             known |= {

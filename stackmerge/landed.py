@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import lru_cache
 
-import pygit2
-
+from stackmerge.libgit2 import pygit2
 from stackmerge.repository import Repository
 
 

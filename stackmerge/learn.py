@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stackmerge import rerere
 from stackmerge.merge import Conflict, Merged
-from stackmerge.objects import COMMIT_MODE, TREE_MODE, Entry
+from stackmerge.rawtree import COMMIT_MODE, TREE_MODE, Entry
 from stackmerge.replay import Replayed, Replayer, settled_path
 from stackmerge.repository import Repository
 from stackmerge.resolution import Exact, Fixup, Provenance, Resolution, Resolutions

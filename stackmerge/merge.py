@@ -16,7 +16,8 @@ from functools import cached_property
 from stackmerge.attributes import Attributes
 from stackmerge.errors import StackmergeError
 from stackmerge.git import Child, Git, GitFailed
-from stackmerge.objects import Commit, Entry, Objects, Person
+from stackmerge.objects import Commit, Objects, Person
+from stackmerge.rawtree import Entry
 
 FLUSHES_SINCE = (2, 49)
 _PUSHING = 12  # files, which make 18 KB; C libraries have buffers of 1 to 16 KB

@@ -7,45 +7,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
-import pygit2
-
+from stackmerge import rawtree
 from stackmerge.errors import StackmergeError
+from stackmerge.libgit2 import pygit2
+from stackmerge.rawtree import TREE_MODE, Entry
 
-TREE_MODE = 0o040000
-COMMIT_MODE = 0o160000
-FILE_MODES = (0o100644, 0o100755)
 _KINDS = {
     b"commit": pygit2.GIT_OBJECT_COMMIT,
     b"tree": pygit2.GIT_OBJECT_TREE,
     b"blob": pygit2.GIT_OBJECT_BLOB,
     b"tag": pygit2.GIT_OBJECT_TAG,
 }
-_TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 
 def valid_name(name: bytes) -> bool:
     """May a tree have an entry of this name? A hostile one can climb, or reach into a repository."""
     return bool(name) and b"/" not in name and name.lower() not in (b".", b"..", b".git", b"git~1")
-
-
-class Entry(NamedTuple):
-    """One entry of a tree, or one stage of a conflict."""
-
-    mode: int
-    oid: str
-
-    @property
-    def is_file(self) -> bool:
-        return self.mode in FILE_MODES
 
 
 @dataclass(frozen=True)
@@ -119,12 +103,12 @@ class Objects:
 
     def __init__(self, repository: pygit2.Repository, directory: Path | None = None) -> None:
         self._odb = repository.odb
-        self._directory = directory or Path(repository.path) / "objects"
-        self.tree = lru_cache(maxsize=2_000)(self._read_tree)
-        self._places = lru_cache(maxsize=150)(self._read_places)
+        self._directory = str(directory or Path(repository.path) / "objects")
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
+        self._raw = lru_cache(maxsize=100)(self._read_raw)  # enough for the trees of one step
+        self._entries = lru_cache(maxsize=100)(self._read_entries)
+        self._changed = lru_cache(maxsize=100)(self._find_changed)
         self._differing = lru_cache(maxsize=2_000)(self._find_differing)
-        self.raw_tree = lru_cache(maxsize=100)(self._read_raw_tree)  # enough for the trees of one step
 
     def read(self, oid: str, kind: int) -> bytes:
         """The content of an object. Raises StackmergeError when it is missing or of another kind."""
@@ -143,7 +127,7 @@ class Objects:
     def _read_loose(self, oid: str) -> tuple[int, bytes] | None:
         """An object in a file of its own, read here: libgit2 never comes back from one that was cut short."""
         try:
-            with Path(self._directory, oid[:2], oid[2:]).open("rb") as file:
+            with open(f"{self._directory}/{oid[:2]}/{oid[2:]}", "rb", buffering=0) as file:  # noqa: PTH123, pathlib takes longer
                 data = zlib.decompress(file.read())
         except OSError:
             return None
@@ -166,6 +150,8 @@ class Objects:
     def write_blob(self, data: bytes) -> str:
         return self._write(pygit2.GIT_OBJECT_BLOB, data)
 
+    # -- commits
+
     def _read_commit(self, oid: str) -> Commit:
         return Commit.parse(self.read(oid, pygit2.GIT_OBJECT_COMMIT))
 
@@ -177,34 +163,41 @@ class Objects:
     def write_commit(self, commit: Commit) -> str:
         return self._write(pygit2.GIT_OBJECT_COMMIT, commit.serialise())
 
-    def _read_tree(self, oid: str) -> Mapping[bytes, Entry]:
+    # -- trees
+
+    def _read_raw(self, oid: str) -> bytes:
+        return b"" if oid == EMPTY_TREE else self.read(oid, pygit2.GIT_OBJECT_TREE)
+
+    def _read_entries(self, oid: str) -> frozenset[bytes]:
+        return frozenset(rawtree.split(self._raw(oid)))
+
+    def tree(self, oid: str) -> Mapping[bytes, Entry]:
         """The entries of a tree, by name, in git's order."""
-        return _by_name(self.raw_tree(oid))
+        return rawtree.by_name(rawtree.split(self._raw(oid)))
 
-    def _read_raw_tree(self, oid: str) -> Sequence[tuple[bytes, bytes, bytes]]:
-        """The entries of a tree as git stores them: octal mode, name, binary id. Many times faster than `tree`."""
-        data = b"" if oid == EMPTY_TREE else self.read(oid, pygit2.GIT_OBJECT_TREE)
-        return _TREE_ENTRY.findall(data)
+    def folders(self, oid: str) -> list[tuple[bytes, str]]:
+        """Names and ids of the folders in a tree."""
+        return rawtree.folders(self._raw(oid))
 
-    def write_tree(self, entries: Mapping[bytes, Entry]) -> str:
-        """Write a tree; git orders a directory as if its name ended in a slash."""
-        order = sorted(entries, key=lambda name: name + (b"/" if entries[name].mode == TREE_MODE else b""))
-        raw = b"".join(b"%o %s\0%s" % (entries[n].mode, n, bytes.fromhex(entries[n].oid)) for n in order)
-        return self._write(pygit2.GIT_OBJECT_TREE, raw)
+    def entry(self, oid: str, name: bytes) -> Entry | None:
+        """The entry ``name`` of a tree, or None."""
+        for looks_like_it in rawtree.like(self._raw(oid), name):
+            if looks_like_it in self._entries(oid):
+                return rawtree.by_name([looks_like_it])[name]
+        return None
 
     def lookup(self, tree: str, path: str) -> Entry | None:
         """The entry at ``path`` in ``tree``, or None."""
         *folders, name = os.fsencode(path).split(b"/")
         for folder in folders:
-            mode, raw = self._places(tree).get(folder, (b"", b""))
-            if mode != b"40000":
+            entry = self.entry(tree, folder)
+            if entry is None or entry.mode != TREE_MODE:
                 return None
-            tree = raw.hex()
-        mode, raw = self._places(tree).get(name, (b"", b""))
-        return Entry(int(mode, 8), raw.hex()) if mode else None
+            tree = entry.oid
+        return self.entry(tree, name)
 
-    def _read_places(self, oid: str) -> Mapping[bytes, tuple[bytes, bytes]]:
-        return {name: (mode, raw) for mode, name, raw in self.raw_tree(oid)}
+    def write_tree(self, entries: Mapping[bytes, Entry]) -> str:
+        return self._write(pygit2.GIT_OBJECT_TREE, rawtree.written(entries))
 
     def edit(self, tree: str, changes: Mapping[str, Entry | None]) -> str:
         """The tree with each path set to its entry, or removed where that is None."""
@@ -215,34 +208,42 @@ class Objects:
         )
 
     def _edit(self, tree: str, changes: Mapping[tuple[bytes, ...], Entry | None]) -> str:
-        entries = dict(self.tree(tree))
+        new: dict[bytes, Entry | None] = {}
         below: dict[bytes, dict[tuple[bytes, ...], Entry | None]] = {}
         for (name, *rest), entry in changes.items():
             if rest:
                 below.setdefault(name, {})[tuple(rest)] = entry
-            elif entry is None:
-                entries.pop(name, None)
             else:
-                entries[name] = entry
+                new[name] = entry
         for name, inner in below.items():
-            old = entries.get(name)
-            sub = self._edit(old.oid if old and old.mode == TREE_MODE else EMPTY_TREE, inner)
+            old = new[name] if name in new else self.entry(tree, name)
+            is_folder = old is not None and old.mode == TREE_MODE
+            sub = self._edit(old.oid if old and is_folder else EMPTY_TREE, inner)
             if sub != EMPTY_TREE:
-                entries[name] = Entry(TREE_MODE, sub)
-            elif old and old.mode == TREE_MODE:
-                del entries[name]
-        return self.write_tree(entries) if entries else EMPTY_TREE
+                new[name] = Entry(TREE_MODE, sub)
+            elif is_folder:
+                new[name] = None
+        edited = rawtree.replaced(self._raw(tree), new)
+        return self._write(pygit2.GIT_OBJECT_TREE, edited) if edited else EMPTY_TREE
+
+    # -- what differs between trees
+
+    def _find_changed(self, old: str, new: str) -> tuple[Mapping[bytes, Entry], Mapping[bytes, Entry]]:
+        """The entries of two trees that are not the same in the other, by name."""
+        before, after = self._entries(old), self._entries(new)
+        return rawtree.by_name(before - after), rawtree.by_name(after - before)
 
     def invalid_path(self, old: str, new: str) -> str:
         """A path that ``new`` has, ``old`` has not, and git refuses to check out; empty where there is none."""
-        before = self.raw_tree(old)
-        for mode, name, raw in sorted(set(self.raw_tree(new)).difference(before)):
+        before, after = self._changed(old, new)
+        for name in sorted(after):
             path = os.fsdecode(name)
             if not valid_name(name):
                 return path
-            if mode == b"40000":
-                folder = next((was.hex() for m, n, was in before if n == name and m == mode), EMPTY_TREE)
-                inner = self.invalid_path(folder, raw.hex())
+            if after[name].mode == TREE_MODE:
+                was = before.get(name)
+                folder = was.oid if was and was.mode == TREE_MODE else EMPTY_TREE
+                inner = self.invalid_path(folder, after[name].oid)
                 if inner:
                     return f"{path}/{inner}"
         return ""
@@ -255,8 +256,7 @@ class Objects:
         """As `diff`. Of directories it is remembered: the trees of a stack's steps differ in few of them."""
         if old == new:
             return ()
-        first, second = set(self.raw_tree(old)), set(self.raw_tree(new))
-        before, after = _by_name(first - second), _by_name(second - first)
+        before, after = self._changed(old, new)
         found: list[tuple[str, Pair]] = []
         for name in before.keys() | after.keys():
             a, b, path = before.get(name), after.get(name), os.fsdecode(name)
@@ -269,7 +269,3 @@ class Objects:
             if a_leaf != b_leaf:
                 found.append((path, (a_leaf, b_leaf)))
         return tuple(found)
-
-
-def _by_name(raw: Iterable[tuple[bytes, bytes, bytes]]) -> dict[bytes, Entry]:
-    return {name: Entry(int(mode, 8), oid.hex()) for mode, name, oid in raw}

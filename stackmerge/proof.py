@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, replace
 
 from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.merge import Merged
-from stackmerge.objects import Commit, Entry
+from stackmerge.objects import Commit
+from stackmerge.rawtree import Entry
 from stackmerge.repository import Repository
 
 # What each verdict says of a path; those in BAD make a proof fail.

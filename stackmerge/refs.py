@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import pygit2
-
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.git import Git, GitFailed
+from stackmerge.libgit2 import pygit2
 
 OWN = "refs/stackmerge/"
 NONE = "0" * 40

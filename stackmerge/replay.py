@@ -15,7 +15,8 @@ from stackmerge.fixup import Fixups
 from stackmerge.git import Git
 from stackmerge.manifest import Policy
 from stackmerge.merge import Conflict, Merged, Merger
-from stackmerge.objects import TREE_MODE, Entry, Objects
+from stackmerge.objects import Objects
+from stackmerge.rawtree import TREE_MODE, Entry
 from stackmerge.replay_exact import ExactReplay
 from stackmerge.replay_text import TextReplay
 from stackmerge.resolution import Resolutions

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pygit2
-
 from stackmerge.answer import Used, settled_path
 from stackmerge.attributes import PathAttributes
 from stackmerge.git import Git
+from stackmerge.libgit2 import pygit2
 from stackmerge.merge import Conflict
 from stackmerge.mergefile import merge_file
-from stackmerge.objects import Entry, Objects
+from stackmerge.objects import Objects
+from stackmerge.rawtree import Entry
 from stackmerge.resolution import Exact, Resolutions
 
 

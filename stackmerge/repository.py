@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-import pygit2
-
 from stackmerge.ancestry import first_outside, own_commits
 from stackmerge.attributes import Attributes
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.git import Git, GitFailed
+from stackmerge.libgit2 import pygit2
 from stackmerge.merge import Merger
 from stackmerge.objects import Objects, Person
 from stackmerge.refs import Refs

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from stackmerge.errors import StackmergeError
-from stackmerge.objects import EMPTY_TREE, TREE_MODE, Entry, Objects
+from stackmerge.objects import EMPTY_TREE, Objects
+from stackmerge.rawtree import TREE_MODE, Entry
 
 REF = "refs/stackmerge/rerere"
 _FILE = 0o100644

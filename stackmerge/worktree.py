@@ -15,8 +15,8 @@ from stackmerge import rerere
 from stackmerge.attributes import PathAttributes
 from stackmerge.errors import StackmergeError
 from stackmerge.merge import Conflict
-from stackmerge.objects import Entry
 from stackmerge.plan import PlannedStep
+from stackmerge.rawtree import Entry
 from stackmerge.repository import Repository
 
 _LABEL = re.compile(rb"^(<{7,}|\|{7,}|>{7,}) ([0-9a-f]{40})(:.*)?$", re.MULTILINE)

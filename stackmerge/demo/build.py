@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pygit2
-
 from stackmerge.demo.fast_import import files_of, import_changes
 from stackmerge.demo.history import CONV_STATE, FORK, KEEPER, UPSTREAM, Change
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.git import Git
+from stackmerge.libgit2 import pygit2
 from stackmerge.rebuild import rebuild, resume
 from stackmerge.rebuilding import Options, Outcome
 from stackmerge.repository import Repository

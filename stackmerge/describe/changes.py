@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pygit2
-
 from stackmerge.describe.facts import CommitFact, FileFact
 from stackmerge.journal import StepRecord
+from stackmerge.libgit2 import pygit2
 from stackmerge.repository import Repository
 
 SHOWN = 30

@@ -6,11 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pygit2
-
 from stackmerge import accept
 from stackmerge.describe.facts import RebaseNote
 from stackmerge.journal import Journal, Run, StepRecord
+from stackmerge.libgit2 import pygit2
 from stackmerge.replay import Used
 from stackmerge.repository import Repository
 

@@ -12,7 +12,8 @@ from functools import lru_cache
 
 from stackmerge import globs
 from stackmerge.gate.spec import Gate
-from stackmerge.objects import TREE_MODE, Objects
+from stackmerge.objects import Objects
+from stackmerge.rawtree import TREE_MODE
 
 _WILD = re.compile(r"[*?]")
 
@@ -43,12 +44,12 @@ class Inputs:
         return digest.hexdigest()
 
     def _walk(self, tree: str, prefix: str) -> Iterator[tuple[str, str]]:
-        for mode, name, raw in self._objects.raw_tree(tree):
+        for name, entry in self._objects.tree(tree).items():
             path = prefix + os.fsdecode(name)
-            if mode == b"40000":
-                yield from self._walk(raw.hex(), path + "/")
+            if entry.mode == TREE_MODE:
+                yield from self._walk(entry.oid, path + "/")
             else:
-                yield path, f"{mode.decode()} {raw.hex()}"
+                yield path, f"{entry.mode:o} {entry.oid}"
 
 
 def key(gate: Gate, inputs: str, environment: Mapping[str, str]) -> str:

@@ -14,7 +14,8 @@ from stackmerge.hazard.patterns import fill_in
 from stackmerge.hazard.rule import Rule
 from stackmerge.hazard.symbols import Symbol
 from stackmerge.hazard.view import FileView, Unreadable
-from stackmerge.objects import Entry, Objects
+from stackmerge.objects import Objects
+from stackmerge.rawtree import Entry
 
 
 def apply_edits(objects: Objects, sides: Sides, rule: Rule) -> str:

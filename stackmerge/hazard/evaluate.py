@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from stackmerge import globs
 from stackmerge.errors import UsageError
-from stackmerge.hazard import languages
 from stackmerge.hazard.clash import Judge, Verdict
 from stackmerge.hazard.facts import Joined
 from stackmerge.hazard.finding import NOT_CHECKED, Allow, Examined, Finding, Sides, allowed, order
@@ -15,7 +14,8 @@ from stackmerge.hazard.library import Rules
 from stackmerge.hazard.patterns import fill_in
 from stackmerge.hazard.rule import Rule
 from stackmerge.hazard.view import FileView, Unreadable, View
-from stackmerge.objects import Entry, Objects
+from stackmerge.objects import Objects
+from stackmerge.rawtree import Entry
 
 _MANY = 20
 
@@ -53,30 +53,6 @@ def examine(
         tuple(sorted({rule.id for rule in concerned})),
         tuple(sorted({gate for rule in concerned for gate in rule.prescribe.gates})),
     )
-
-
-def relevant(
-    objects: Objects, ours: str, theirs: str, merged: str, rules: Rules, conflicts: Iterable[str] = ()
-) -> bool:
-    """Can any rule have something to say about a step? Asked first, since it needs no merge base.
-
-    False where the merge brings only files that no rule looks at, each as one side has it.
-    """
-    changed = objects.diff(ours, merged)
-    paths = [*changed, *conflicts]
-    if any(_is_code(path) or globs.matches(path, rules.paths) for path in paths):
-        return True
-    replaced = [(path, after.oid) for path, (before, after) in changed.items() if before and after]
-    return any(_oid(objects, theirs, path) != oid for path, oid in replaced)
-
-
-def _oid(objects: Objects, tree: str, path: str) -> str:
-    entry = objects.lookup(tree, path)
-    return entry.oid if entry else ""
-
-
-def _is_code(path: str) -> bool:
-    return bool(languages.of(path)) or path.endswith(".sql")
 
 
 def verdicts(objects: Objects, sides: Sides, rule: Rule) -> Iterator[Verdict]:

@@ -52,18 +52,11 @@ class Rules:
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """The globs of every rule of facts. Most steps match none, and then no rule is parsed at all."""
-        from stackmerge.hazard import reading
-
         found: list[str] = []
         for file in self.files:
             text = file.read_text("utf-8", "replace")
-            if _CHECK.search(text):
-                continue
-            plain = _PATHS.search(text)
-            if plain:
-                found += [word.strip().strip("\"'") for word in plain[1].split(",")]
-            else:
-                found += reading.read(file).paths
+            if not _CHECK.search(text):
+                found += _plain_paths(text) or _parsed_paths(file)
         return tuple(found)
 
     def only(self, name: str) -> Rules:
@@ -76,6 +69,18 @@ class Rules:
             if one.id == name:
                 return one
         raise UsageError(f"there is no rule {name!r}", "see `stackmerge hazards list`")
+
+
+def _plain_paths(text: str) -> list[str]:
+    """The globs of a rule where they stand on one line, as they mostly do."""
+    plain = _PATHS.search(text)
+    return [word.strip().strip("\"'") for word in plain[1].split(",")] if plain else []
+
+
+def _parsed_paths(file: Path) -> Iterable[str]:
+    from stackmerge.hazard import reading
+
+    return reading.read(file).paths
 
 
 def shipped() -> Path:

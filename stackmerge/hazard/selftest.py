@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pygit2
-
 from stackmerge.errors import StackmergeError
 from stackmerge.hazard.clash import Judge
 from stackmerge.hazard.edits import apply_edits
@@ -22,7 +20,9 @@ from stackmerge.hazard.finding import FOUND, Finding, Sides
 from stackmerge.hazard.library import Rules
 from stackmerge.hazard.rule import Rule
 from stackmerge.hazard.view import Unreadable, View
-from stackmerge.objects import EMPTY_TREE, Entry, Objects
+from stackmerge.libgit2 import pygit2
+from stackmerge.objects import EMPTY_TREE, Objects
+from stackmerge.rawtree import Entry
 
 TREES = ("base", "ours", "theirs", "bad", "good")
 _EXECUTABLE = 0o111

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-import pygit2
-
 from stackmerge.hazard import languages
 from stackmerge.hazard.finding import Sides
 from stackmerge.hazard.memory import memory_of
-from stackmerge.objects import Entry, Objects
+from stackmerge.libgit2 import pygit2
+from stackmerge.objects import Objects
+from stackmerge.rawtree import Entry
 
 MAX_BYTES = 2_000_000
 MAX_LINE = 20_000

@@ -6,7 +6,8 @@ import pytest
 
 from stackmerge.hazard.finding import Sides
 from stackmerge.hazard.evaluate import check
-from stackmerge.objects import EMPTY_TREE, Entry
+from stackmerge.objects import EMPTY_TREE
+from stackmerge.rawtree import Entry
 from tests.hazards.fence import DISK, FIXTURE
 from tests.hazards.trees import Scratch
 

@@ -10,7 +10,8 @@ import pygit2
 from stackmerge.hazard.finding import Finding, Sides
 from stackmerge.hazard.library import Rules, load
 from stackmerge.hazard.evaluate import check
-from stackmerge.objects import EMPTY_TREE, Entry, Objects
+from stackmerge.objects import EMPTY_TREE, Objects
+from stackmerge.rawtree import Entry
 
 Files = Mapping[str, str | bytes]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from stackmerge.hazard import languages
 from stackmerge.hazard.memory import memory_of
 from stackmerge.hazard.view import MAX_BYTES, Changed, View
-from stackmerge.objects import TREE_MODE, Entry
+from stackmerge.rawtree import TREE_MODE, Entry
 
 # Every pattern begins with a line end, which is looked for many times faster than a line's start: search "\n" + text.
 _C_FUNCTION = (
