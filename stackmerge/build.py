@@ -30,10 +30,11 @@ STEP_TRAILER = "Stackmerge-Step:"
 
 
 class Upcoming(NamedTuple):
-    """The step that comes next, and results that may be reused for it."""
+    """The step that comes next, results that may be reused for it, and the commit that it will probably stand on."""
 
     step: PlannedStep
     earlier: Sequence[StepRecord]
+    likely: str = ""
 
 
 class Builder:
@@ -102,6 +103,7 @@ class Builder:
     def _build(self, step: PlannedStep, below: str, by_hand: str, upcoming: Upcoming | None) -> StepRecord:
         if step.landed:
             return self._record(step, below, below, self._tree(below), "landed", landed=step.landed)
+        self._expect(upcoming)
         merged = self.merge(step, below)
         replayed = self._replayer.replay(merged, head=step.head, step=step.name, below=below)
         conflicts = _conflict_records(merged, replayed)
@@ -133,6 +135,11 @@ class Builder:
             return
         if all(old.below != below for old in upcoming.earlier):
             self._merger.begin(self._with_landed(below), upcoming.step.head)
+
+    def _expect(self, upcoming: Upcoming | None) -> None:
+        """Have git go on to the next merge by itself, where what it stands on can be told."""
+        if upcoming and upcoming.likely and upcoming.step.kind == "merge" and not upcoming.step.landed:
+            self._merger.expect(self._with_landed(upcoming.likely), upcoming.step.head)
 
     # -- hazards
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -54,6 +55,8 @@ class Merged:
 class Merger:
     """Merges commits of one repository, one at a time; the next may be begun while the caller still does other work.
 
+    And the one after that may be expected: git goes on to it by itself.
+
     One child of git makes them all. Only where it cannot be spoken with, each merge is a process of its own.
     """
 
@@ -63,25 +66,31 @@ class Merger:
         self.attributes = attributes
         self._child: Child | None = None
         self._silent = False
-        self._begun: tuple[str, str] | None = None
+        self._begun: deque[tuple[str, str]] = deque()
         self._kept: dict[tuple[str, str], Merged] = {}
 
     def close(self) -> None:
         if self._child:
             self._child.end()
             self._child = None
-        self._begun = None
+        self._begun.clear()
 
     def begin(self, ours: str, theirs: str) -> None:
         """Let git start on a merge that will be asked for; whatever is wrong with it shows then."""
-        self._settle()
-        self._start(ours, theirs)
+        if (ours, theirs) not in self._begun:
+            self._settle()
+            self._start(ours, theirs)
+
+    def expect(self, ours: str, theirs: str) -> None:
+        """Let git go on to a merge that will probably be asked for, when it has made the one that was begun."""
+        if len(self._begun) == 1 and not self.attributes.differ(self._objects.commit(ours).tree):
+            self._send(ours, theirs)
 
     def merge(self, ours: str, theirs: str) -> Merged:
         """Merge commit ``theirs`` into commit ``ours``. Raises StackmergeError when git cannot merge at all."""
-        if self._begun == (ours, theirs):
+        self._settle(before=(ours, theirs))
+        if self._begun:
             return self._finish()
-        self._settle()
         kept = self._kept.pop((ours, theirs), None)
         if kept:
             self._use_attributes(self._objects.commit(ours).tree)
@@ -99,12 +108,14 @@ class Merger:
         b = self._objects.write_commit(Commit(theirs, (root,), _NOBODY, _NOBODY, "theirs\n"))
         return a, b
 
-    def _settle(self) -> None:
-        """Wait for a merge that was begun, and keep its answer for whoever asks for it."""
-        if self._begun:
-            asked = self._begun
+    def _settle(self, before: tuple[str, str] | None = None) -> None:
+        """Wait for the merges that were begun, and keep their answers for whoever asks for them."""
+        if self._begun and self._begun[0] != before:
+            self._kept.clear()
+        while self._begun and self._begun[0] != before:
+            asked = self._begun[0]
             with suppress(StackmergeError):  # it is asked again when somebody wants it
-                self._kept = {asked: self._finish()}
+                self._kept[asked] = self._finish()
 
     def _start(self, ours: str, theirs: str) -> None:
         """Start a merge under the attributes in force, and once more in the rare case that ``ours`` has others.
@@ -134,7 +145,7 @@ class Merger:
                 self._call()
             if self._child:
                 self._child.ask(f"{ours} {theirs}\n".encode() + self._push)
-                self._begun = (ours, theirs)
+                self._begun.append((ours, theirs))
         except BrokenPipeError:
             self.close()
 
@@ -165,9 +176,8 @@ class Merger:
         return "{} {}\n".format(*self._as_commits(base, ours, self._objects.write_tree({}))).encode()
 
     def _finish(self) -> Merged:
-        assert self._begun is not None
         assert self._child is not None
-        (ours, theirs), self._begun = self._begun, None
+        ours, theirs = self._begun.popleft()
         try:
             if self._push:
                 _read_answer(self._child.tokens())

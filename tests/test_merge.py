@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
@@ -49,6 +50,22 @@ def test_begun_merges_are_those_of_git_whatever_is_asked_between(
                     merged = repository.merger.merge(*(heads[name] for name in pair))
                     found = ",".join(c.path for c in merged.conflicts) or merged.tree
                     assert (pair, found) == (pair, expected[pair])
+
+
+def test_what_was_expected_changes_no_answer_whether_it_is_asked_for_or_not(
+    fork: Sandbox, heads: dict[str, str]
+) -> None:
+    pairs = [("red", "clean"), ("red", "blue"), ("union", "red"), ("clean", "union"), ("union", "blue")]
+    expected = {pair: merged_by_git(fork, *(heads[name] for name in pair)) for pair in pairs}
+    with Repository(fork.path) as repository:
+        for begun, foreseen, other in itertools.permutations(pairs, 3):
+            for order in ((begun, foreseen), (foreseen, begun), (begun, other), (other, foreseen, begun)):
+                repository.merger.begin(*(heads[name] for name in begun))
+                repository.merger.expect(*(heads[name] for name in foreseen))
+                for pair in order:
+                    merged = repository.merger.merge(*(heads[name] for name in pair))
+                    found = ",".join(c.path for c in merged.conflicts) or merged.tree
+                    assert (order, pair, found) == (order, pair, expected[pair])
 
 
 def test_what_is_wrong_with_a_begun_merge_shows_when_it_is_asked_for(
