@@ -11,7 +11,7 @@ import yaml
 
 from stackmerge import accept, lock, manifest
 from stackmerge.errors import UsageError
-from stackmerge.journal import Journal, StepRecord
+from stackmerge.journal import StepRecord
 from stackmerge.manifest import Step
 from stackmerge.objects import Commit
 from stackmerge.plan import Plan, PlannedStep
@@ -58,7 +58,6 @@ def adopt(
         repository,
         manifest.Manifest(path, stack_name, base_id, steps, *upstream),
         lock.Lock(),
-        Journal(repository.objects, repository.refs, stack_name),
     )
     with stack.exclusive():
         replace_stopped(stack)

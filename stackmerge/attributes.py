@@ -10,9 +10,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from stackmerge.errors import StackmergeError
 from stackmerge.git import Child, Git
@@ -24,8 +24,7 @@ _FILE = b".gitattributes"
 _ASKED = ("conflict-marker-size", "merge", *_LINE_ENDS, *_CONTENT)
 
 
-@dataclass(frozen=True)
-class PathAttributes:
+class PathAttributes(NamedTuple):
     """What matters of one path's attributes.
 
     ``converts``: a checkout may write other bytes than the blob's; ``only_cr``: and then only carriage returns matter.

@@ -30,11 +30,10 @@ STEP_TRAILER = "Stackmerge-Step:"
 
 
 class Upcoming(NamedTuple):
-    """The step that comes next, results that may be reused for it, and the commit that it will probably stand on."""
+    """The step that comes next, and results that may be reused for it."""
 
     step: PlannedStep
     earlier: Sequence[StepRecord]
-    likely: str = ""
 
 
 class Builder:
@@ -103,7 +102,6 @@ class Builder:
     def _build(self, step: PlannedStep, below: str, by_hand: str, upcoming: Upcoming | None) -> StepRecord:
         if step.landed:
             return self._record(step, below, below, self._tree(below), "landed", landed=step.landed)
-        self._expect(upcoming)
         merged = self.merge(step, below)
         replayed = self._replayer.replay(merged, head=step.head, step=step.name, below=below)
         conflicts = _conflict_records(merged, replayed)
@@ -135,11 +133,6 @@ class Builder:
             return
         if all(old.below != below for old in upcoming.earlier):
             self._merger.begin(self._with_landed(below), upcoming.step.head)
-
-    def _expect(self, upcoming: Upcoming | None) -> None:
-        """Have git go on to the next merge by itself, where what it stands on can be told."""
-        if upcoming and upcoming.likely and upcoming.step.kind == "merge" and not upcoming.step.landed:
-            self._merger.expect(self._with_landed(upcoming.likely), upcoming.step.head)
 
     # -- hazards
 
@@ -272,13 +265,13 @@ class Builder:
         newest = max((self._objects.commit(p).committer for p in parents), key=lambda person: person.when)
         if newest.when <= earlier.when:
             return earlier
-        return replace(earlier, when=newest.when, zone=newest.zone)
+        return earlier._replace(when=newest.when, zone=newest.zone)
 
     def _new_commit(
         self, step: PlannedStep, tree: str, parents: tuple[str, ...], used: Sequence[Used]
     ) -> Commit:
         newest = max((self._objects.commit(p).committer for p in parents), key=lambda person: person.when)
-        who = replace(newest, who=self._repository.identity())
+        who = newest._replace(who=self._repository.identity())
         return Commit(tree, parents, who, who, _message(step, used))
 
 

@@ -157,13 +157,17 @@ def rebuild(
     json: Json = False,
 ) -> None:
     """Rebuild the stack on a base, one merge at a time."""
+    from stackmerge import ahead
+
+    _refuse_two_outputs(events, json)
+    stack = _open(repo, manifest)
+    ahead.begin(stack, onto, fresh=fresh)
+
     from stackmerge.rebuild import rebuild as run
     from stackmerge.rebuilding import Options
     from stackmerge.show import run as show
     from stackmerge.show.watching import watching
 
-    _refuse_two_outputs(events, json)
-    stack = _open(repo, manifest)
     options = Options(first, keep_going, fresh, gates, require_gpu, apply_hazard_edits)
     with stack.repository, watching("rebuilding", stack, gated=gates != "off", events=events) as tell:
         outcome = run(stack, onto, options, tell)

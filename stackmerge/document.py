@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import yaml
 
@@ -17,8 +16,7 @@ _MAX_DEPTH = 30
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """One value of the document and where it stands. ``value`` is a str, list or dict of Nodes, or None."""
 
     file: str

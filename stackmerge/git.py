@@ -182,6 +182,8 @@ class Child:
         assert self._process.stdout is not None
         return bool(self._heard[self._read :] or select.select([self._process.stdout], [], [], seconds)[0])
 
-    def end(self) -> None:
-        """Ask it nothing more and wait for its end."""
+    def end(self, *, at_once: bool = False) -> None:
+        """Ask it nothing more and wait for its end; ``at_once``: not for what it has still to answer."""
+        if at_once:
+            self._process.kill()
         self._process.communicate()

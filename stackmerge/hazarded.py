@@ -36,7 +36,7 @@ class Hazards:
 
     def inputs(self, step: PlannedStep) -> str:
         """What the answer for a step depends on besides its trees."""
-        return f"rules {self._rules.digest} allow {[vars(one) for one in self._allow.get(step.name, ())]}"
+        return f"rules {self._rules.digest} allow {[one._asdict() for one in self._allow.get(step.name, ())]}"
 
     def examine(
         self, step: PlannedStep, ours: str, merged: str | None, conflicts: Iterable[str] = ()
@@ -44,7 +44,7 @@ class Hazards:
         """What the rules say of ``step`` onto commit ``ours`` with tree ``merged`` as its result; None: not yet."""
         if merged is None:
             return self._examine(step, ours, None)
-        allow, paths = [vars(one) for one in self._allow.get(step.name, ())], sorted(conflicts)
+        allow, paths = [one._asdict() for one in self._allow.get(step.name, ())], sorted(conflicts)
         asked = [step.kind, ours, step.head, merged, paths, allow]
         known = self._known.get(asked)
         if known is not None:

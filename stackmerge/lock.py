@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from stackmerge.errors import StackmergeError, UsageError
 
 _OID = re.compile(r"[0-9a-f]{40}")
 
 
-@dataclass(frozen=True)
-class Pin:
+class Pin(NamedTuple):
     """One step: the source as the manifest wrote it, the head it was pinned to, and what was made of it."""
 
     source: str
@@ -26,13 +27,12 @@ class Pin:
     outcome: str = ""
 
 
-@dataclass(frozen=True)
-class Lock:
+class Lock(NamedTuple):
     """State of the last accepted rebuild; all empty before the first."""
 
     base: str = ""
     tip: str = ""
-    steps: dict[str, Pin] = field(default_factory=dict)
+    steps: Mapping[str, Pin] = MappingProxyType({})
 
 
 def load(path: Path) -> Lock:
@@ -61,7 +61,8 @@ def _damaged(path: Path) -> UsageError:
 
 def save(path: Path, lock: Lock) -> None:
     """Write a lock in one step: a reader sees the old one or the new one."""
-    text = json.dumps({"version": 1, **asdict(lock)}, indent=2) + "\n"
+    steps = {name: pin._asdict() for name, pin in lock.steps.items()}
+    text = json.dumps({"version": 1, **lock._asdict(), "steps": steps}, indent=2) + "\n"
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if path.exists() and path.read_text() == text:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from stackmerge import document, globs, publishing
 from stackmerge.document import Node
@@ -29,8 +29,7 @@ _KEYS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(NamedTuple):
     """What to take where a conflict of some kind is left in some paths."""
 
     paths: tuple[str, ...]
@@ -41,8 +40,7 @@ class Policy:
         return kind in self.on and globs.matches(path, self.paths)
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One entry of the stack. ``source`` is a revision as written; ``branch`` is empty for none."""
 
     name: str
@@ -56,8 +54,7 @@ class Step:
     allow: tuple[Allow, ...] = ()
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(NamedTuple):
     """One stack. ``path`` is the file it came from."""
 
     path: Path
@@ -68,7 +65,7 @@ class Manifest:
     upstream_branch: str = "main"
     policies: tuple[Policy, ...] = ()
     gates: tuple[Gate, ...] = ()
-    publishing: Publishing = field(default_factory=Publishing)
+    publishing: Publishing = Publishing()
 
     @property
     def lock_path(self) -> Path:
@@ -141,7 +138,7 @@ def _with_comments(path: Path, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps with what comments among their lines allow."""
     starts = [(step.name, int(step.where.rpartition(":")[2])) for step in steps]
     said = allow.in_comments(path, starts)
-    return tuple(replace(step, allow=(*step.allow, *said.get(step.name, ()))) for step in steps)
+    return tuple(step._replace(allow=(*step.allow, *said.get(step.name, ()))) for step in steps)
 
 
 def _refuse_twins(steps: tuple[Step, ...], node: Node, stack: str) -> None:

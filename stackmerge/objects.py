@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from stackmerge import rawtree
 from stackmerge.errors import StackmergeError
@@ -32,8 +33,7 @@ def valid_name(name: bytes) -> bool:
     return bool(name) and b"/" not in name and name.lower() not in (b".", b"..", b".git", b"git~1")
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(NamedTuple):
     """``Name <mail>`` with seconds since the epoch and a zone like ``+0200``."""
 
     who: str
@@ -105,9 +105,9 @@ class Objects:
         self._odb = repository.odb
         self._directory = str(directory or Path(repository.path) / "objects")
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
-        self._raw = lru_cache(maxsize=100)(self._read_raw)  # enough for the trees of one step
-        self._entries = lru_cache(maxsize=100)(self._read_entries)
-        self._changed = lru_cache(maxsize=100)(self._find_changed)
+        self._raw = lru_cache(maxsize=250)(self._read_raw)  # enough for the trees of a few steps
+        self._entries = lru_cache(maxsize=250)(self._read_entries)
+        self._changed = lru_cache(maxsize=2_000)(self._find_changed)
         self._differing = lru_cache(maxsize=2_000)(self._find_differing)
 
     def read(self, oid: str, kind: int) -> bytes:

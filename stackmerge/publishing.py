@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackmerge.document import Node
 
@@ -12,8 +12,7 @@ FORGES = ("github", "gitlab", "gitea")
 _KEYS = ("remote", "repository", "forge", "api", "trunk", "draft")
 
 
-@dataclass(frozen=True)
-class Publishing:
+class Publishing(NamedTuple):
     """Where a stack is published; what is empty is found out from the remote's URL.
 
     ``remote`` is what branches are pushed to, ``repository`` is OWNER/NAME there, ``trunk`` the branch that the

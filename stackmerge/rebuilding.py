@@ -146,7 +146,7 @@ class Rebuilding:
         below = records[-1].commit if records else self._plan.base
         self._tell(StepStart(len(records) + 1, step))
         known = [] if self._options.fresh and not must_reuse else self._known[step.name]
-        record = self._builder.build(step, below, known, by_hand, self._upcoming(step, below))
+        record = self._builder.build(step, below, known, by_hand, self._upcoming(len(records) + 1))
         if record.outcome == "hazard" and self._options.apply_hazard_edits:
             record = self._rebuilt_with_edits(step, record)
         if must_reuse and not record.reused:
@@ -160,17 +160,11 @@ class Rebuilding:
             )
         return record
 
-    def _upcoming(self, step: PlannedStep, below: str) -> Upcoming | None:
-        """What comes after ``step``. Made anew, a step mostly comes out as it was, and the next can be told."""
-        following = self._plan.steps[self._plan.steps.index(step) + 1 :][:1]
-        if not following:
+    def _upcoming(self, at: int) -> Upcoming | None:
+        if at >= len(self._plan.steps):
             return None
-        known = self._known[following[0].name]
-        if not self._options.fresh:
-            return Upcoming(following[0], known)
-        was = [old.commit for old in self._known[step.name] if (old.below, old.head) == (below, step.head)]
-        likely = was[0] if was and was[0] != below and self._repository.has(was[0]) else ""
-        return Upcoming(following[0], [], likely)
+        step = self._plan.steps[at]
+        return Upcoming(step, [] if self._options.fresh else self._known[step.name])
 
     def _located(
         self, step: PlannedStep, conflict: ConflictRecord, records: Sequence[StepRecord]

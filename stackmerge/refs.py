@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.git import Git, GitFailed
@@ -13,8 +13,7 @@ OWN = "refs/stackmerge/"
 NONE = "0" * 40
 
 
-@dataclass(frozen=True)
-class Update:
+class Update(NamedTuple):
     """One ref of a transaction: ``new`` None deletes it, ``old`` None says that it must not exist yet."""
 
     ref: str

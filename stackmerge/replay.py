@@ -14,7 +14,8 @@ from stackmerge.attributes import PathAttributes
 from stackmerge.fixup import Fixups
 from stackmerge.git import Git
 from stackmerge.manifest import Policy
-from stackmerge.merge import Conflict, Merged, Merger
+from stackmerge.merge import Conflict, Merged
+from stackmerge.merger import Merger
 from stackmerge.objects import Objects
 from stackmerge.rawtree import TREE_MODE, Entry
 from stackmerge.replay_exact import ExactReplay

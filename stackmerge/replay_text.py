@@ -13,8 +13,9 @@ from stackmerge import rerere, syntax
 from stackmerge.answer import Unresolved, Used
 from stackmerge.attributes import PathAttributes
 from stackmerge.git import Git
-from stackmerge.merge import Conflict, Merged, Merger
+from stackmerge.merge import Conflict, Merged
 from stackmerge.mergefile import merge_file
+from stackmerge.merger import Merger
 from stackmerge.objects import Objects
 from stackmerge.rawtree import Entry
 from stackmerge.resolution import Resolutions, Text

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stackmerge.ancestry import first_outside, own_commits
 from stackmerge.attributes import Attributes
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.git import Git, GitFailed
 from stackmerge.libgit2 import pygit2
-from stackmerge.merge import Merger
+from stackmerge.merger import Merger
 from stackmerge.objects import Objects, Person
 from stackmerge.refs import Refs
-from stackmerge.resolution import REF, Resolutions
+
+if TYPE_CHECKING:
+    from stackmerge.resolution import Resolutions
 
 
 class Repository:
@@ -70,6 +73,8 @@ class Repository:
 
     def resolutions(self) -> Resolutions:
         """The resolutions on their ref. Raises StackmergeError when the ref is not a commit of ours."""
+        from stackmerge.resolution import REF, Resolutions  # loaded while git is at work already
+
         commit = self.refs.get(REF)
         return (
             Resolutions(self.objects, self.objects.commit(commit).tree)
@@ -123,10 +128,14 @@ class Repository:
             best = self.git.text("merge-base", head, base) if len(met) > 1 else next(iter(met), None)
             self._forks[head, base] = best
 
+    @property
+    def has_commit_graph(self) -> bool:
+        info = self.common_dir / "objects" / "info"
+        return (info / "commit-graph").exists() or (info / "commit-graphs").exists()
+
     def keep_commit_graph(self) -> None:
         """Write a commit-graph where there is none: merges of a long history are eight times faster with one."""
-        info = self.common_dir / "objects" / "info"
-        if (info / "commit-graph").exists() or (info / "commit-graphs").exists():
+        if self.has_commit_graph:
             return
         self.git.run("commit-graph", "write", "--reachable", "--no-progress", ok=(0, 1, 128))
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from stackmerge import lock, manifest
 from stackmerge.errors import StackmergeError
-from stackmerge.journal import Journal, Run
 from stackmerge.lock import Lock
 from stackmerge.manifest import Manifest
 from stackmerge.refs import Update
 from stackmerge.repository import Repository
+
+if TYPE_CHECKING:  # loaded while git is at work already
+    from stackmerge.journal import Journal, Run
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,12 @@ class Stack:
     repository: Repository
     manifest: Manifest
     lock: Lock
-    journal: Journal
+
+    @cached_property
+    def journal(self) -> Journal:
+        from stackmerge.journal import Journal
+
+        return Journal(self.repository.objects, self.repository.refs, self.name)
 
     @property
     def name(self) -> str:
@@ -42,6 +49,8 @@ class Stack:
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold the stack for one command. Raises StackmergeError while another command holds it."""
+        from filelock import FileLock, Timeout
+
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             held = FileLock(self.directory / "lock", timeout=0)
@@ -70,9 +79,4 @@ class Stack:
 def open_stack(repository: Repository, path: Path) -> Stack:
     """Read the manifest at ``path`` and what goes with it."""
     found = manifest.load(path)
-    return Stack(
-        repository,
-        found,
-        lock.load(found.lock_path),
-        Journal(repository.objects, repository.refs, found.stack),
-    )
+    return Stack(repository, found, lock.load(found.lock_path))

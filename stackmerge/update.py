@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from stackmerge import lock
 from stackmerge.errors import UsageError
@@ -38,10 +38,10 @@ def update(
         sources = {step.name: step.source for step in wanted}
         for one in found:
             old = pins.get(one.name, lock.Pin(sources[one.name], one.new))
-            pins[one.name] = replace(old, source=sources[one.name], head=one.new)
+            pins[one.name] = old._replace(source=sources[one.name], head=one.new)
         order = {step.name: pins[step.name] for step in stack.manifest.steps if step.name in pins}
         stack.keep_heads({one.name: one.new for one in found})
-        lock.save(stack.manifest.lock_path, replace(stack.lock, steps=order))
+        lock.save(stack.manifest.lock_path, stack.lock._replace(steps=order))
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stackmerge import merge
+from stackmerge import merger
 from stackmerge.errors import StackmergeError
 from stackmerge.repository import Repository
 from tests.sandbox import GIT, Sandbox
@@ -61,7 +61,7 @@ def test_what_was_expected_changes_no_answer_whether_it_is_asked_for_or_not(
         for begun, foreseen, other in itertools.permutations(pairs, 3):
             for order in ((begun, foreseen), (foreseen, begun), (begun, other), (other, foreseen, begun)):
                 repository.merger.begin(*(heads[name] for name in begun))
-                repository.merger.expect(*(heads[name] for name in foreseen))
+                repository.merger.expect([(heads[foreseen[0]], heads[foreseen[1]])])
                 for pair in order:
                     merged = repository.merger.merge(*(heads[name] for name in pair))
                     found = ",".join(c.path for c in merged.conflicts) or merged.tree
@@ -119,9 +119,9 @@ def test_a_child_that_says_nothing_until_its_end_is_done_without(
 ) -> None:
     expected = merged_by_git(fork, heads["red"], heads["clean"])
     monkeypatch.setenv("STACKMERGE_GIT", str(stub(tmp_path, "cat > /dev/null; exit 0")))
-    monkeypatch.setattr(merge, "_PATIENCE", 0.5)
+    monkeypatch.setattr(merger, "_PATIENCE", 0.5)
     with Repository(fork.path) as repository:
-        if repository.git.version[:2] >= merge.FLUSHES_SINCE:
+        if repository.git.version[:2] >= merger.FLUSHES_SINCE:
             pytest.skip("this git flushes each answer, so it is not asked whether it does")
         assert repository.merger.merge(heads["red"], heads["clean"]).tree == expected
         assert [c.path for c in repository.merger.merge(heads["red"], heads["blue"]).conflicts] == ["a"]

@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from functools import lru_cache
 
 from stackmerge import globs
@@ -54,6 +53,8 @@ class Inputs:
 
 def key(gate: Gate, inputs: str, environment: Mapping[str, str]) -> str:
     """The name of a result: the same gate on the same inputs in the same environment."""
-    definition = {k: v for k, v in asdict(gate).items() if k not in ("on", "timeout")}
+    definition = {**gate._asdict(), "requires": gate.requires._asdict()}
+    for without_effect in ("on", "timeout"):
+        del definition[without_effect]
     text = json.dumps([definition, inputs, dict(environment)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:40]

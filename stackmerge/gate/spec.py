@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from stackmerge.document import Node
 
 _KEYS = ("name", "run", "on", "inputs", "requires", "timeout", "before", "after")
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 DEFAULT_TIMEOUT = 3600.0
+VRAM_WAIT = 600.0
 PYTHON, JUNIT = "{python}", "{junit}"
 
 
-@dataclass(frozen=True)
-class On:
+class On(NamedTuple):
     """The steps that a gate is for: all of them where nothing is named."""
 
     steps: tuple[str, ...] = ()
@@ -27,19 +27,17 @@ class On:
         return not (self.steps or self.paths or self.hazards)
 
 
-@dataclass(frozen=True)
-class Requires:
+class Requires(NamedTuple):
     """What must be there before a gate runs. ``gpu``: required, preferred or empty; ``vram_free`` in bytes."""
 
     gpu: str = ""
     vram_free: int = 0
-    vram_wait: float = 600.0
+    vram_wait: float = VRAM_WAIT
     env: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Gate:
+class Gate(NamedTuple):
     """One gate. ``run``, ``before`` and ``after`` are argument vectors: no shell reads them.
 
     ``inputs`` are globs of the paths that its result depends on, empty for the whole tree; ``timeout`` in seconds.
@@ -47,9 +45,9 @@ class Gate:
 
     name: str
     run: tuple[str, ...]
-    on: On = field(default_factory=On)
+    on: On = On()
     inputs: tuple[str, ...] = ()
-    requires: Requires = field(default_factory=Requires)
+    requires: Requires = Requires()
     timeout: float = DEFAULT_TIMEOUT
     before: tuple[tuple[str, ...], ...] = ()
     after: tuple[tuple[str, ...], ...] = ()
@@ -87,7 +85,7 @@ def _requires(node: Node) -> Requires:
     return Requires(
         gpu=keys["gpu"].one_of(("required", "preferred")) if "gpu" in keys else "",
         vram_free=int(_amount(keys["vram_free"], "MiB", "GiB")) if "vram_free" in keys else 0,
-        vram_wait=_amount(keys["vram_wait"], "s", "min", "h") if "vram_wait" in keys else Requires.vram_wait,
+        vram_wait=_amount(keys["vram_wait"], "s", "min", "h") if "vram_wait" in keys else VRAM_WAIT,
         env=keys["env"].list(Node.line_of_text) if "env" in keys else (),
         programs=keys["programs"].list(Node.line_of_text) if "programs" in keys else (),
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 SEVERITIES = ("block", "warn", "note")
 FOUND, ALLOWED, NOT_CHECKED = "found", "allowed", "not checked"
 
 
-@dataclass(frozen=True)
-class Sides:
+class Sides(NamedTuple):
     """The trees of a step by id. ``merged`` is None before the merge, or while it is unresolved."""
 
     base: str
@@ -19,8 +19,7 @@ class Sides:
     merged: str | None
 
 
-@dataclass(frozen=True)
-class Allow:
+class Allow(NamedTuple):
     """A person's word that a rule does not apply to a step, and why."""
 
     rule: str
@@ -53,8 +52,7 @@ class Finding:
         return cls(**known)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Examined:
+class Examined(NamedTuple):
     """What the rules say of a step. ``matched`` are the rules that it concerns, and ``gates`` those they ask for.
 
     A rule that matches and stays silent, since the merge is right, asks for its gates all the same.
