@@ -1,6 +1,5 @@
 """The command line: the only place that prints and exits."""
 
-import gc
 import sys
 from collections.abc import Callable
 from copy import copy
@@ -471,7 +470,6 @@ def _name_of(command: CommandInfo) -> str:
 def main() -> None:
     """Run the command line; every error becomes one sentence, a hint and an exit code."""
     json = "--json" in sys.argv
-    gc.set_threshold(50_000)  # most of what a rebuild holds, it holds to the end
     try:
         _narrowed(_command(sys.argv))()
     except StackmergeError as error:

@@ -12,17 +12,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from stackmerge.answer import Used
 from stackmerge.errors import StackmergeError
 from stackmerge.gate.outcome import GateResult
 from stackmerge.hazard.finding import Finding
 from stackmerge.objects import Commit, Objects, Person
 from stackmerge.plan import Plan, PlannedStep
 from stackmerge.refs import Refs
-from stackmerge.replay import Used
 from stackmerge.resolution import Provenance
-from stackmerge.serving.record import Bench
+
+if TYPE_CHECKING:
+    from stackmerge.serving.record import Bench
 
 DONE = ("clean", "replayed", "fixup", "by hand", "landed", "empty")
 STOPPED = ("conflict", "hazard")
@@ -248,11 +250,17 @@ class Journal:
         return event, found.parents[0]
 
 
+def _bench(found: Mapping[str, object]) -> Bench:
+    from stackmerge.serving.record import Bench  # few journals have any
+
+    return Bench.from_json(found)
+
+
 _READ: Mapping[str, Callable[[Any], object]] = {
     "plan": Plan.from_json,
     "step": StepRecord.from_json,
     "result": GateResult.from_json,
-    "bench": Bench.from_json,
+    "bench": _bench,
 }
 """What the objects in a record are read with."""
 

@@ -57,12 +57,14 @@ def like(data: bytes, name: bytes) -> Iterator[bytes]:
 def replaced(data: bytes, changes: Mapping[bytes, Entry | None]) -> bytes:
     """The tree with each name set to its entry, or removed where that is None."""
     entries = {entry[entry.index(b" ") + 1 : -21]: entry for entry in split(data)}
+    in_order = True
     for name, entry in changes.items():
         if entry is None:
             entries.pop(name, None)
-        else:
-            entries[name] = _written(name, entry)
-    return _joined(entries)
+            continue
+        was, entries[name] = entries.get(name, b""), _written(name, entry)
+        in_order = in_order and was.startswith(_FOLDER) == (entry.mode == TREE_MODE) and was != b""
+    return b"".join(entries.values()) if in_order else _joined(entries)
 
 
 def written(entries: Mapping[bytes, Entry]) -> bytes:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from stackmerge import accept, cache, gated, proof
+from stackmerge import accept, gated, proof
 from stackmerge.accept import NotAccepted
 from stackmerge.ancestry import Ancestry
 from stackmerge.build import Builder, Upcoming
@@ -16,7 +16,6 @@ from stackmerge.hazard.finding import Examined, blocks
 from stackmerge.hazard.library import load as load_rules
 from stackmerge.hazarded import Hazards
 from stackmerge.journal import STOPPED, ConflictRecord, Run, StepRecord, stack_ref
-from stackmerge.learn import learn
 from stackmerge.plan import Plan, PlannedStep
 from stackmerge.progress.event import ACCEPTING, GATING, PROVING, End, Stage, Start, StepEnd, StepStart, Tell
 from stackmerge.resolution import Provenance, Resolutions
@@ -239,6 +238,9 @@ class Rebuilding:
         return replace(self._end("hazard"), worktree=str(tree.path))
 
     def _record_resolution(self, step: PlannedStep, below: str, result: str, source: str) -> None:
+        from stackmerge import cache
+        from stackmerge.learn import learn
+
         provenance = Provenance(
             source=source,
             step=step.name,

@@ -7,6 +7,8 @@ Everything that nothing answers stays a conflict, with the reason why.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from stackmerge.ancestry import History
 from stackmerge.answer import Replayed, Unresolved, Used, settled_path
@@ -19,8 +21,10 @@ from stackmerge.merger import Merger
 from stackmerge.objects import Objects
 from stackmerge.rawtree import TREE_MODE, Entry
 from stackmerge.replay_exact import ExactReplay
-from stackmerge.replay_text import TextReplay
 from stackmerge.resolution import Resolutions
+
+if TYPE_CHECKING:
+    from stackmerge.replay_text import TextReplay
 
 __all__ = ["Replayed", "Replayer", "Unresolved", "Used", "settled_path"]
 
@@ -39,12 +43,19 @@ class Replayer:
         policies: Sequence[Policy] = (),
         history: History | None = None,
     ) -> None:
+        self._git = git
         self._objects = objects
         self._merger = merger
+        self._resolutions = resolutions
         self._policies = policies
         self._exact = ExactReplay(git, objects, resolutions)
-        self._text = TextReplay(git, objects, merger, resolutions)
         self.fixups = Fixups(git, objects, resolutions, history)
+
+    @cached_property
+    def _text(self) -> TextReplay:
+        from stackmerge.replay_text import TextReplay  # most merges have no conflict
+
+        return TextReplay(self._git, self._objects, self._merger, self._resolutions)
 
     def replay(self, merged: Merged, *, head: str, step: str, below: str = "") -> Replayed:
         """Resolve what can be resolved of ``merged``, which merged ``head`` into ``below`` as step ``step``.

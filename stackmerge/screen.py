@@ -14,6 +14,8 @@ SHORT = 12
 
 def clean(text: str) -> str:
     """Text from a stranger for a terminal: control and bidirectional characters made visible."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from stackmerge import rerere
 from stackmerge.attributes import PathAttributes
 from stackmerge.errors import StackmergeError
 from stackmerge.merge import Conflict
@@ -132,6 +131,8 @@ class ConflictTree:
 
     def _refuse_markers(self, tree: str, theirs: str) -> None:
         """Markers of the path's own size must be gone, unless one side has such lines as its content."""
+        from stackmerge import rerere  # every rebuild looks for the work tree, few have one
+
         objects = self._repository.objects
         sides = [self._git.text("rev-parse", "HEAD^{tree}", work_tree=self.path), theirs]
         changed = objects.diff(sides[0], tree)
