@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackmerge.merge import Conflict
 from stackmerge.resolution import Provenance, Text
@@ -12,8 +13,7 @@ from stackmerge.resolution import Provenance, Text
 _MOVED = re.compile(r"~[0-9a-f]{40}(_\d+)?$")
 
 
-@dataclass(frozen=True)
-class Used:
+class Used(NamedTuple):
     """One resolution that was applied. ``kind``: text, exact, fixup or policy."""
 
     path: str
@@ -21,7 +21,7 @@ class Used:
     id: str
     key: str = ""
     state: str = ""
-    provenance: Provenance = field(default_factory=Provenance)
+    provenance: Provenance = Provenance()
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ class Unresolved:
     offers: tuple[Text, ...] = ()
 
 
-@dataclass(frozen=True)
-class Replayed:
+class Replayed(NamedTuple):
     """What became of a merge: its tree, what was applied and what is left."""
 
     tree: str

@@ -79,14 +79,14 @@ class Builder:
         record = self._reused(step, below, earlier) if not by_hand else None
         record = record or self._build(step, below, by_hand, upcoming)
         self._note_landed(record)
-        return replace(record, elapsed_s=round(time.perf_counter() - started, 4))
+        return record._replace(elapsed_s=round(time.perf_counter() - started, 4))
 
     def _reused(self, step: PlannedStep, below: str, earlier: Iterable[StepRecord]) -> StepRecord | None:
         for old in earlier:
             same = (old.below, old.head, old.kind, old.landed) == (below, step.head, step.kind, step.landed)
             there = same and not old.unresolved and self._repository.has(old.commit)
             if there and old.inputs == self._inputs(step, old.resolutions):
-                return replace(old, name=step.name, reused=True)
+                return old._replace(name=step.name, reused=True)
         return None
 
     def _inputs(self, step: PlannedStep, used: Iterable[Used]) -> str:
@@ -107,7 +107,7 @@ class Builder:
         conflicts = _conflict_records(merged, replayed)
         if by_hand and (replayed.unresolved or replayed.tree != by_hand):
             replayed = Replayed(by_hand, (*replayed.used, *_by_hand(replayed.unresolved)))
-            conflicts = tuple(replace(c, reason="") for c in conflicts)
+            conflicts = tuple(c._replace(reason="") for c in conflicts)
         tree = replayed.tree
         if replayed.unresolved:
             record = self._record(step, below, below, tree, "conflict", conflicts, replayed.used)
@@ -152,7 +152,7 @@ class Builder:
         return self._with_landed(below) if step.kind == "merge" else below
 
     def _with_hazards(self, record: StepRecord, examined: Examined) -> StepRecord:
-        return replace(record, hazards=examined.findings, rules=examined.matched, gates=examined.gates)
+        return record._replace(hazards=examined.findings, rules=examined.matched, gates=examined.gates)
 
     def _refuse_invalid_paths(self, step: PlannedStep, below: str, tree: str) -> None:
         path = self._objects.invalid_path(self._tree(below), tree)

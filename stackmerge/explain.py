@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import asdict
 
 from stackmerge.objects import Objects
 from stackmerge.rawtree import Entry
@@ -13,7 +12,13 @@ from stackmerge.resolution import Provenance, Resolution, Text
 
 def as_json(resolution: Resolution) -> dict[str, object]:
     """A resolution as JSON."""
-    return {**asdict(resolution), "id": resolution.id, "kind": type(resolution).__name__.lower()}
+    kind = type(resolution).__name__.lower()
+    origin: object
+    if isinstance(resolution, Text):
+        origin = [one._asdict() for one in resolution.provenance]
+    else:
+        origin = resolution.provenance._asdict()
+    return {**resolution._asdict(), "provenance": origin, "id": resolution.id, "kind": kind}
 
 
 def as_text(resolution: Resolution, objects: Objects) -> Iterator[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from stackmerge.errors import UsageError
 from stackmerge.gate.outcome import GateResult
@@ -19,8 +18,7 @@ if TYPE_CHECKING:  # what runs gates is read only where there are any: most of w
 ORDERS = ("step", "tip", "off")
 
 
-@dataclass(frozen=True)
-class Gated:
+class Gated(NamedTuple):
     """The results of a rebuild's gates so far; ``failed`` is the one that stops it."""
 
     results: tuple[GateResult, ...] = ()
@@ -69,7 +67,7 @@ def gate_run(stack: Stack, run: Run, order: str, note: Callable[[GateResult], No
     for result in runs(gating, steps):
         taken = accepted.get((result.step, result.gate))
         if taken and result.bad:
-            result = replace(result, accepted=taken.accepted)
+            result = result._replace(accepted=taken.accepted)
             tell(GateEnd(result))
         results.append(result)
         note(result)
@@ -109,8 +107,7 @@ def _gate_tip(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult]:
         yield at_tip
 
 
-@dataclass(frozen=True)
-class Bisected:
+class Bisected(NamedTuple):
     """The first step that a gate fails on (None: it passes on the tip), and how often the gate ran."""
 
     result: GateResult | None

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stackmerge.answer import Used
 from stackmerge.errors import StackmergeError
@@ -31,8 +31,7 @@ STOPPED = ("conflict", "hazard")
 LEFT_OUT = ("landed", "empty", "skipped", *STOPPED)
 
 
-@dataclass(frozen=True)
-class ConflictRecord:
+class ConflictRecord(NamedTuple):
     """A path that git left unmerged in a step. ``reason`` says why nothing replayed; empty when something did."""
 
     path: str
@@ -41,8 +40,7 @@ class ConflictRecord:
     where: str = ""
 
 
-@dataclass(frozen=True)
-class StepRecord:
+class StepRecord(NamedTuple):
     """What became of one step. ``commit`` is the commit below it when the step is left out.
 
     ``inputs`` are what the result depends on besides ``below`` and ``head``: resolutions, policies, rules, git.
@@ -73,7 +71,7 @@ class StepRecord:
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> StepRecord:
-        known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
+        known = {key: value for key, value in found.items() if key in cls._fields}
         known["conflicts"] = tuple(ConflictRecord(**c) for c in known.get("conflicts", ()))  # type: ignore[attr-defined]
         known["hazards"] = tuple(Finding.from_json(f) for f in known.get("hazards", ()))  # type: ignore[attr-defined]
         known |= {key: tuple(known.get(key, ())) for key in ("rules", "gates")}  # type: ignore[arg-type]
@@ -86,8 +84,7 @@ def _used(found: Mapping[str, object]) -> Used:
     return Used(**{**found, "provenance": provenance})  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """One rebuild as the journal tells it.
 
     ``status``: running, complete, conflict, hazard, proof, gate or error;
@@ -98,11 +95,11 @@ class Run:
     steps: tuple[StepRecord, ...] = ()
     status: str = "running"
     state: str = "candidate"
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = MappingProxyType({})
     proof: Mapping[str, object] | None = None
     started: float = 0.0
     elapsed_s: float = 0.0
-    detail: Mapping[str, object] = field(default_factory=dict)
+    detail: Mapping[str, object] = MappingProxyType({})
     gates: tuple[GateResult, ...] = ()
     benches: tuple[Bench, ...] = ()
 
@@ -267,11 +264,11 @@ _READ: Mapping[str, Callable[[Any], object]] = {
 
 def _slim(record: StepRecord) -> dict[str, object]:
     """A record as JSON, without what is empty."""
-    found = {key: value for key, value in vars(record).items() if value not in ((), "", False)}
-    found["conflicts"] = [vars(conflict) for conflict in record.conflicts]
-    found["hazards"] = [asdict(finding) for finding in record.hazards]
+    found = {key: value for key, value in record._asdict().items() if value not in ((), "", False)}
+    found["conflicts"] = [conflict._asdict() for conflict in record.conflicts]
+    found["hazards"] = [finding._asdict() for finding in record.hazards]
     found["resolutions"] = [
-        {**vars(used), "provenance": used.provenance.as_json()} for used in record.resolutions
+        {**used._asdict(), "provenance": used.provenance.as_json()} for used in record.resolutions
     ]
     return found
 
@@ -292,7 +289,7 @@ def _replay_events(events: Iterator[dict[str, Any]]) -> Run:
         options=start["options"],
         started=start["at"],
     )
-    known = dict(vars(run))
+    known = run._asdict()
     steps: list[StepRecord] = []
     gates: dict[tuple[str, str], GateResult] = {}
     benches: list[Bench] = []

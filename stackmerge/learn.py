@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from stackmerge import rerere
 from stackmerge.merge import Conflict, Merged
@@ -36,11 +35,11 @@ def learn(
         if path not in left:
             before_fixup = _without_fixup(resolutions, provenance.head, path, made)
             resolutions.add_fixup(
-                Fixup(path, provenance.head, before_fixup, wanted, replace(provenance, path=path))
+                Fixup(path, provenance.head, before_fixup, wanted, provenance._replace(path=path))
             )
     for path in left_alone:
         there = repository.objects.lookup(result, path)
-        resolutions.add_fixup(Fixup(path, provenance.head, there, there, replace(provenance, path=path)))
+        resolutions.add_fixup(Fixup(path, provenance.head, there, there, provenance._replace(path=path)))
     return resolutions.added[known:]
 
 
@@ -69,7 +68,7 @@ def _learn_conflict(
     answer = objects.lookup(result, path)
     if answer and answer.mode == TREE_MODE:
         answer = None
-    provenance = replace(provenance, path=path)
+    provenance = provenance._replace(path=path)
     if answer and answer.is_file and conflict.is_text:
         images = _images(repository, merged, conflict, answer)
         if images:

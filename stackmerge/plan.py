@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stackmerge.errors import UsageError
 from stackmerge.landed import Landed
@@ -11,8 +11,7 @@ from stackmerge.manifest import Manifest, Step
 from stackmerge.repository import Repository
 
 
-@dataclass(frozen=True)
-class PlannedStep:
+class PlannedStep(NamedTuple):
     """One step with its pinned head. ``earlier`` is its last accepted commit; ``landed`` how it is in the base."""
 
     name: str
@@ -27,8 +26,7 @@ class PlannedStep:
     landed: str = ""
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What a rebuild will do. ``old_base`` and ``old_tip`` are empty before the first accepted rebuild."""
 
     stack: str
@@ -38,7 +36,7 @@ class Plan:
     steps: tuple[PlannedStep, ...]
 
     def as_json(self) -> dict[str, object]:
-        return {**vars(self), "steps": [_without_empty(step) for step in self.steps]}
+        return {**self._asdict(), "steps": [_without_empty(step) for step in self.steps]}
 
     @classmethod
     def from_json(cls, found: dict[str, object]) -> Plan:
@@ -47,7 +45,7 @@ class Plan:
 
 
 def _without_empty(step: PlannedStep) -> dict[str, str]:
-    return {key: value for key, value in vars(step).items() if value}
+    return {key: value for key, value in step._asdict().items() if value}
 
 
 def make(repository: Repository, manifest: Manifest, lock: Lock, onto: str | None) -> Plan:

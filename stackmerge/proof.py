@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
 
 from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.merge import Merged
@@ -29,8 +29,7 @@ VERDICTS = {
 BAD = ("differs", "unproven")
 
 
-@dataclass(frozen=True)
-class PathProof:
+class PathProof(NamedTuple):
     """The verdict on one path, and the step that explains it where one does."""
 
     path: str
@@ -38,8 +37,7 @@ class PathProof:
     step: str = ""
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(NamedTuple):
     """The verdict on every path that the base or the rebuild changed."""
 
     old_base: str
@@ -61,7 +59,12 @@ class Proof:
         return dict(Counter(p.verdict for p in self.paths))
 
     def as_json(self) -> dict[str, object]:
-        return {**asdict(self), "holds": self.holds, "counts": self.counts}
+        return {
+            **self._asdict(),
+            "paths": [path._asdict() for path in self.paths],
+            "holds": self.holds,
+            "counts": self.counts,
+        }
 
 
 def prove(
@@ -139,7 +142,7 @@ def prove_run(repository: Repository, old: Run, new: Run) -> Proof:
         resolved=resolved,
         explained=explained,
     )
-    return replace(proof, old_base=old.plan.base, new_base=new.plan.base)
+    return proof._replace(old_base=old.plan.base, new_base=new.plan.base)
 
 
 def _upstream_in(repository: Repository, run: Run, other: str) -> str:

@@ -6,7 +6,6 @@ A rebuild writes objects, the journal and a candidate; branches move only when i
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
 from stackmerge import accept, gated, plan
 from stackmerge.errors import StackmergeError, UsageError
@@ -55,7 +54,7 @@ def _rebuild(stack: Stack, onto: str | None, options: Options, tell: Tell) -> Ou
     if options.first:
         Rebuilding(stack, made, options, known, silent).check_first()
     stack.keep_heads({s.name: s.head for s in made.steps if not _pinned(stack, s)})
-    stack.journal.start(made, vars(options))
+    stack.journal.start(made, options._asdict())
     return Rebuilding(stack, made, options, known, tell).run(())
 
 
@@ -75,7 +74,7 @@ def _resume(stack: Stack, tell: Tell, accept_failure: str, apply_hazard_edits: b
     if run.status == "complete":
         return finish(stack, run)
     options = Options(**run.options)  # type: ignore[arg-type]
-    options = replace(options, apply_hazard_edits=options.apply_hazard_edits or apply_hazard_edits)
+    options = options._replace(apply_hazard_edits=options.apply_hazard_edits or apply_hazard_edits)
     going = Rebuilding(stack, run.plan, options, _known_results(stack), tell)
     if accept_failure:
         _accept_failure(stack, run, accept_failure)
@@ -132,8 +131,7 @@ def check_hazards(stack: Stack, name: str = "") -> list[StepRecord]:
             paths = [conflict.path for conflict in record.conflicts]
             examined = builder.hazards(planned[record.name], record.below, tree, paths)
             checked.append(
-                replace(
-                    record,
+                record._replace(
                     hazards=examined.findings,
                     rules=examined.matched,
                     gates=examined.gates,
@@ -169,7 +167,7 @@ def _accept_failure(stack: Stack, run: Run, reason: str) -> None:
             f"--accept-failure takes {run.failed.step} as it failed, and {tree.path} has changes",
             "`continue` without it takes them; or undo them there first",
         )
-    stack.journal.gate(replace(run.failed, accepted=reason))
+    stack.journal.gate(run.failed._replace(accepted=reason))
 
 
 def current(stack: Stack) -> Outcome | None:

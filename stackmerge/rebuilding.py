@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from stackmerge import accept, gated, proof
 from stackmerge.accept import NotAccepted
@@ -23,8 +23,7 @@ from stackmerge.stack import Stack
 from stackmerge.worktree import ConflictTree
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """How to rebuild. ``first`` is the step to begin with; those before it are taken as they are.
 
     ``gates`` is the order of gating: step, tip or off; ``require_gpu``: a gate that asks for a GPU must pass on one.
@@ -39,8 +38,7 @@ class Options:
     apply_hazard_edits: bool = False
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a rebuild ended. ``note`` says why a good result was not accepted; ``worktree`` where a person must edit."""
 
     run: Run
@@ -154,8 +152,8 @@ class Rebuilding:
                 "rebuild without --from",
             )
         if record.outcome == "conflict":
-            record = replace(
-                record, conflicts=tuple(self._located(step, c, records) for c in record.conflicts)
+            record = record._replace(
+                conflicts=tuple(self._located(step, c, records) for c in record.conflicts)
             )
         return record
 
@@ -170,14 +168,14 @@ class Rebuilding:
     ) -> ConflictRecord:
         if not conflict.reason or conflict.kind == "fixup":
             return conflict
-        return replace(conflict, where=self._builder.where_it_conflicts(step, conflict.path, records))
+        return conflict._replace(where=self._builder.where_it_conflicts(step, conflict.path, records))
 
     def _stop(self, step: PlannedStep, record: StepRecord) -> Outcome:
         """Lay out the conflict, or what a hazard blocks, for a person."""
         tree = ConflictTree(self._repository, self._stack.name)
         conflicts = self._builder.unresolved(step, record.below) if record.outcome == "conflict" else []
         tree.check_out(step, record.below, record.tree, conflicts)
-        return replace(self._end(record.outcome), worktree=str(tree.path))
+        return self._end(record.outcome)._replace(worktree=str(tree.path))
 
     def _rebuilt_with_edits(self, step: PlannedStep, record: StepRecord) -> StepRecord:
         """A blocked step once more, with the prescribed edits made and recorded as the answer."""
@@ -225,17 +223,16 @@ class Rebuilding:
         """What a person made is blocked: it is not recorded, and stays where they can go on with it."""
         self._stack.journal.resume()
         self._stack.journal.step(
-            replace(
-                stopped,
+            stopped._replace(
                 tree=result,
                 outcome="hazard",
-                conflicts=tuple(replace(c, reason="") for c in stopped.conflicts),
+                conflicts=tuple(c._replace(reason="") for c in stopped.conflicts),
                 hazards=examined.findings,
                 rules=examined.matched,
                 gates=examined.gates,
             )
         )
-        return replace(self._end("hazard"), worktree=str(tree.path))
+        return self._end("hazard")._replace(worktree=str(tree.path))
 
     def _record_resolution(self, step: PlannedStep, below: str, result: str, source: str) -> None:
         from stackmerge import cache
@@ -273,7 +270,7 @@ class Rebuilding:
         if found.failed:
             record = run.by_name[found.failed.step]
             tree.check_out(run.planned(record.name), record.below, record.tree, [])
-            return replace(self._end("gate", proved), worktree=str(tree.path))
+            return self._end("gate", proved)._replace(worktree=str(tree.path))
         if self._options.require_gpu and unproven_on_gpu(found.results):
             return self._end("gate", proved)
         tree.remove()

@@ -16,8 +16,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from stackmerge.errors import StackmergeError
 from stackmerge.objects import EMPTY_TREE, Objects
@@ -29,8 +28,7 @@ T = TypeVar("T")
 _POSTIMAGE = re.compile(rb"postimage(?:\.(\d+))?")
 
 
-@dataclass(frozen=True)
-class Provenance:
+class Provenance(NamedTuple):
     """Where an answer comes from. ``source`` is train, hand, import or hazard; unknown fields are empty."""
 
     path: str = ""
@@ -45,22 +43,21 @@ class Provenance:
     reason: str = ""
 
     def as_json(self) -> dict[str, object]:
-        return {key: value for key, value in vars(self).items() if value}
+        return {key: value for key, value in self._asdict().items() if value}
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Provenance:
         """Read a record. Raises TypeError where it is none."""
-        known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
+        known = {key: value for key, value in found.items() if key in cls._fields}
         known["parents"] = tuple(known.get("parents", ()))  # type: ignore[arg-type]
         made = cls(**known)  # type: ignore[arg-type]
-        texts = [value for key, value in vars(made).items() if key not in ("parents", "when")]
+        texts = [value for key, value in made._asdict().items() if key not in ("parents", "when")]
         if not isinstance(made.when, int) or not all(isinstance(t, str) for t in (*made.parents, *texts)):
             raise TypeError("not a provenance record")
         return made
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """One variant of a rerere entry; the images are blob ids."""
 
     id: str
@@ -70,8 +67,7 @@ class Text:
     provenance: tuple[Provenance, ...]
 
 
-@dataclass(frozen=True)
-class Exact:
+class Exact(NamedTuple):
     """The answer to a conflict without markers; ``answer`` None deletes the path."""
 
     path: str
@@ -87,8 +83,7 @@ class Exact:
         return _hash(self.path)
 
 
-@dataclass(frozen=True)
-class Fixup:
+class Fixup(NamedTuple):
     """What a merge needs although git made it cleanly: the path goes from ``before`` to ``after``."""
 
     path: str
@@ -200,7 +195,7 @@ class Resolutions:
         found = same or Text(conflict_id, free, pre, post, ())
         if provenance in found.provenance or (found.provenance and not provenance.path):
             return found
-        found = replace(found, provenance=(*found.provenance, provenance))
+        found = found._replace(provenance=(*found.provenance, provenance))
         folder = self._folder(f"rr-cache/{conflict_id}")
         known = self._provenance(folder)
         known[str(found.variant)] = [p.as_json() for p in found.provenance]

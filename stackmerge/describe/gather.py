@@ -201,7 +201,7 @@ def _hazards(record: StepRecord) -> tuple[HazardFact, ...]:
 
 def _portable(gate: GateResult) -> GateResult:
     """The result without the places of this machine in its command."""
-    return replace(gate, command=tuple(_PLACE.sub(r"\1\2", word) for word in gate.command))
+    return gate._replace(command=tuple(_PLACE.sub(r"\1\2", word) for word in gate.command))
 
 
 def _logs(gates: Iterable[GateResult]) -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from stackmerge import globs
@@ -84,11 +84,11 @@ class Gating:
         key = inputs.key(gate, digest, environment_now)
         known = None if again else self._store.get(key, failures=failures)
         if known:
-            return replace(known, step=subject.name, tree=subject.tree)
+            return known._replace(step=subject.name, tree=subject.tree)
         reason = _missing(gate, bool(present))
         if reason:
-            return replace(blank, reason=reason, environment=environment_now)
-        blank = replace(blank, key=key, environment=environment_now, log=str(self._store.log_path(key)))
+            return blank._replace(reason=reason, environment=environment_now)
+        blank = blank._replace(key=key, environment=environment_now, log=str(self._store.log_path(key)))
         result = self._guarded(gate, subject, blank)
         if result.outcome != NOT_RUN:
             self._store.put(result)
@@ -103,11 +103,11 @@ class Gating:
                 ended = self._command(command, env, blank, "before")
                 if ended.error or ended.status:
                     why = f"`before` failed: {ended.error or f'exit status {ended.status}'}"
-                    return replace(blank, outcome=FAILED, reason=why, log=str(self._log_of(blank, "before")))
+                    return blank._replace(outcome=FAILED, reason=why, log=str(self._log_of(blank, "before")))
             device = self._device(gate, lambda text: self._tell(Note(blank.step, blank.gate, text)))
             return self._run(gate, subject, blank, env, device)
         except GpuBusy as error:
-            return replace(blank, reason=error.message)
+            return blank._replace(reason=error.message)
         finally:
             for command in gate.after:
                 self._command(command, env, blank, "after")
@@ -145,11 +145,10 @@ class Gating:
             tick=lambda: self._tell(Tick()),
         )
         if ended.error:  # a program that may be missing is named in `requires.programs`; this one may not
-            return replace(blank, outcome=FAILED, reason=ended.error, log="", command=shown(gate.run))
+            return blank._replace(outcome=FAILED, reason=ended.error, log="", command=shown(gate.run))
         report = junit.read(report_path)
         ran_on = _ran_on(report.devices, device)
-        return replace(
-            blank,
+        return blank._replace(
             outcome=TIMED_OUT if ended.timed_out else FAILED if ended.status else PASSED,
             reason=_why(ended, gate),
             device=ran_on,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 PASSED, FAILED, TIMED_OUT, NOT_RUN = "passed", "failed", "timed out", "not run"
 
 
-@dataclass(frozen=True)
-class GateResult:
+class GateResult(NamedTuple):
     """One gate on one step's tree.
 
     ``device``: the name of the GPU it ran on, or a word for the CPU; ``wants_gpu``: the gate asks for a GPU, so a
@@ -24,17 +24,17 @@ class GateResult:
     outcome: str
     device: str = ""
     reason: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = MappingProxyType({})
     elapsed_s: float = 0.0
     key: str = ""
     log: str = ""
     command: tuple[str, ...] = ()
     wants_gpu: bool = False
     on_gpu: bool = False
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = MappingProxyType({})
     cached: bool = False
     accepted: str = ""
-    skips: Mapping[str, int] = field(default_factory=dict)
+    skips: Mapping[str, int] = MappingProxyType({})
 
     @property
     def good(self) -> bool:
@@ -55,11 +55,11 @@ class GateResult:
 
     def as_json(self) -> dict[str, object]:
         mappings = {name: dict(getattr(self, name)) for name in ("counts", "environment", "skips")}
-        return {**vars(self), **mappings}
+        return {**self._asdict(), **mappings}
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> GateResult:
-        known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
+        known = {key: value for key, value in found.items() if key in cls._fields}
         known["command"] = tuple(known.get("command", ()))  # type: ignore[arg-type]
         return cls(**known)  # type: ignore[arg-type]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from stackmerge.errors import StackmergeError
@@ -30,7 +29,7 @@ class Store:
         except (OSError, ValueError, TypeError):
             return None
         wanted = (PASSED, FAILED, TIMED_OUT) if failures else (PASSED,)
-        return replace(result, cached=True) if result.outcome in wanted else None
+        return result._replace(cached=True) if result.outcome in wanted else None
 
     def put(self, result: GateResult) -> None:
         """Keep a result; whoever reads sees all of it or nothing."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 SEVERITIES = ("block", "warn", "note")
@@ -26,8 +25,7 @@ class Allow(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One answer of one rule at one path.
 
     ``lines`` are line numbers (from 1) with their text, of the merged file where there is one. ``reason``
@@ -42,11 +40,11 @@ class Finding:
     hint: str = ""
     disposition: str = FOUND
     reason: str = ""
-    gates: tuple[str, ...] = field(default=())
+    gates: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Finding:
-        known = {key: value for key, value in found.items() if key in cls.__dataclass_fields__}
+        known = {key: value for key, value in found.items() if key in cls._fields}
         known["lines"] = tuple((int(n), str(text)) for n, text in known.get("lines", ()))  # type: ignore[attr-defined]
         known["gates"] = tuple(known.get("gates", ()))  # type: ignore[arg-type]
         return cls(**known)  # type: ignore[arg-type]
@@ -72,7 +70,7 @@ def allowed(finding: Finding, allow: Iterable[Allow]) -> Finding:
     """The finding, marked where a person allowed its rule."""
     for one in allow:
         if one.rule == finding.rule and finding.disposition == FOUND:
-            return replace(finding, disposition=ALLOWED, reason=one.reason)
+            return finding._replace(disposition=ALLOWED, reason=one.reason)
     return finding
 
 

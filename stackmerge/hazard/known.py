@@ -44,7 +44,7 @@ class Known:
         """Keep an answer, unless something could not be checked: that may be mended by installing a program."""
         if any(finding.disposition == NOT_CHECKED for finding in examined.findings):
             return
-        text = json.dumps({**examined._asdict(), "findings": [vars(one) for one in examined.findings]})
+        text = json.dumps({**examined._asdict(), "findings": [one._asdict() for one in examined.findings]})
         path = self._path(asked)
         temporary = path.with_suffix(f".{os.getpid()}")
         try:

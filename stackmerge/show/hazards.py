@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from stackmerge.hazard.finding import ALLOWED, NOT_CHECKED, Finding
@@ -62,7 +61,7 @@ def checked(records: Sequence[StepRecord], json: bool) -> None:
                 "name": r.name,
                 "rules": list(r.rules),
                 "gates": list(r.gates),
-                "hazards": [asdict(f) for f in r.hazards],
+                "hazards": [f._asdict() for f in r.hazards],
             }
             for r in records
         ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from stackmerge.gate.outcome import GateResult, unproven_on_gpu
@@ -26,12 +25,12 @@ def step_json(record: StepRecord) -> dict[str, object]:
         "outcome": record.outcome,
         "landed": record.landed,
         "reused": record.reused,
-        "conflicts": [asdict(conflict) for conflict in record.conflicts],
+        "conflicts": [conflict._asdict() for conflict in record.conflicts],
         "resolutions": [
             {"path": u.path, "kind": u.kind, "id": u.id, "provenance": u.provenance.as_json()}
             for u in record.resolutions
         ],
-        "hazards": [asdict(finding) for finding in record.hazards],
+        "hazards": [finding._asdict() for finding in record.hazards],
         "elapsed_s": record.elapsed_s,
     }
 

@@ -71,7 +71,7 @@ def facts(text: str = "plain") -> StepFacts:
         conflicts=(ConflictFact(text, "content", 2, "replayed text", "0" * 12, text, text),),
         hazards=(HazardFact("rule", "block", text, text, ((3, text),), "allowed", text, text),),
         gates=(
-            replace(gate, skips={text: 3}, counts={"tests": 5, "skipped": 3, "failures": 1, "errors": 0}),
+            gate._replace(skips={text: 3}, counts={"tests": 5, "skipped": 3, "failures": 1, "errors": 0}),
         ),
         logs=(("unit", text),),
         benchmarks=Benchmarks((BenchFact("decode", 100.0, 110.0, 0.1, 3, 0.01, "tokens/s"),), "streamed"),

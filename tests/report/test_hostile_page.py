@@ -67,9 +67,9 @@ def hostile_page(fork: Sandbox, tmp_path: Path) -> Path:
 
 
 def _hostile(run: Run, text: str, log: Path) -> Run:
-    steps = tuple(replace(_hostile_step(record, text), name=f"{record.name}{text}") for record in run.steps)
+    steps = tuple(_hostile_step(record, text)._replace(name=f"{record.name}{text}") for record in run.steps)
     planned = tuple(
-        replace(step, name=f"{step.name}{text}", title=text, pr=text, earlier=text) for step in run.plan.steps
+        step._replace(name=f"{step.name}{text}", title=text, pr=text, earlier=text) for step in run.plan.steps
     )
     first, last = steps[0].name, steps[-1].name
     gates = (
@@ -87,20 +87,19 @@ def _hostile(run: Run, text: str, log: Path) -> Run:
         "counts": {"differs": 1},
         "paths": [{"path": text, "verdict": "differs", "step": text}],
     }
-    plan = replace(run.plan, stack=text, steps=planned, old_tip=text, old_base=text)
-    return replace(run, plan=plan, steps=steps, gates=gates, benches=(bench,), proof=proof, status=text)
+    plan = run.plan._replace(stack=text, steps=planned, old_tip=text, old_base=text)
+    return run._replace(plan=plan, steps=steps, gates=gates, benches=(bench,), proof=proof, status=text)
 
 
 def _hostile_step(record: StepRecord, text: str) -> StepRecord:
     finding = Finding(text, "warn", text, text, ((1, text), (2, text)), text, reason=text, gates=(text,))
     origin = Provenance(text, text, text, text, (), text, text, 1, text, text)
-    return replace(
-        record,
+    return record._replace(
         conflicts=tuple(ConflictRecord(c.path, text, text, text) for c in record.conflicts),
-        hazards=(finding, replace(finding, disposition=ALLOWED)),
+        hazards=(finding, finding._replace(disposition=ALLOWED)),
         gates=(text,),
         landed=text,
-        resolutions=tuple(replace(used, provenance=origin) for used in record.resolutions),
+        resolutions=tuple(used._replace(provenance=origin) for used in record.resolutions),
         outcome=text if record.outcome == "clean" else record.outcome,
     )
 
