@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from stackmerge.describe.facts import (
     BenchFact,
     Benchmarks,
