@@ -35,8 +35,7 @@ def split(data: bytes) -> list[bytes]:
 
 
 def by_name(entries: Iterable[bytes]) -> dict[bytes, Entry]:
-    parts = (_PARTS.match(entry) for entry in entries)
-    return {found[2]: Entry(int(found[1], 8), found[3].hex()) for found in parts if found}
+    return {name: Entry(int(mode, 8), oid.hex()) for mode, name, oid in _PARTS.findall(b"".join(entries))}
 
 
 def folders(data: bytes) -> list[tuple[bytes, str]]:

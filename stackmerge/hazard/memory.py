@@ -48,4 +48,7 @@ _MEMORIES: WeakKeyDictionary[Objects, Memory] = WeakKeyDictionary()
 
 def memory_of(objects: Objects) -> Memory:
     """The memory of one repository, as long as that is open."""
-    return _MEMORIES.setdefault(objects, Memory())
+    found = _MEMORIES.get(objects)
+    if found is None:
+        found = _MEMORIES[objects] = Memory()
+    return found

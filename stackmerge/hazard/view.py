@@ -17,6 +17,7 @@ from stackmerge.rawtree import Entry
 MAX_BYTES = 2_000_000
 MAX_LINE = 20_000
 MAX_DEPTH = 150
+_KEPT = 8_000  # bytes of what is common on each side of a difference
 _OPENING, _CLOSING = b"([{", b")]}"
 
 
@@ -99,6 +100,12 @@ class FileView:
         return {}
 
     @cached_property
+    def places_in_result(self) -> dict[str, int]:
+        """The number of the first line of each text in the merged file."""
+        lines = self.lines("merged")
+        return dict(zip(reversed(lines), range(len(lines), 0, -1), strict=True))
+
+    @cached_property
     def _changes(self) -> dict[tuple[str, str], Change]:
         return {}
 
@@ -167,16 +174,43 @@ _NOT_BRACKETS = bytes(c for c in range(256) if c not in _OPENING + _CLOSING)
 
 def _diff(old: str, new: str) -> Change:
     before, after = old.encode(), new.encode()  # libgit2 reads them while the hunks are walked
+    skipped, before, after = _without_common_ends(before, after)
     patch = pygit2.Patch.create_from(before, after, context_lines=0)
     added, removed = [], []
     for hunk in patch.hunks:
         for line in hunk.lines:
             text = line.raw_content.decode("utf-8", "replace").rstrip("\n")
             if line.origin == "+":
-                added.append((line.new_lineno, text))
+                added.append((skipped + line.new_lineno, text))
             elif line.origin == "-":
-                removed.append((line.old_lineno, text))
+                removed.append((skipped + line.old_lineno, text))
     return Change(tuple(added), tuple(removed))
+
+
+def _without_common_ends(old: bytes, new: bytes) -> tuple[int, bytes, bytes]:
+    """Two texts without most of what both begin and end with, and the number of lines left out at the beginning.
+
+    libgit2 hashes each byte that it is given to compare, and it may move a hunk along lines that repeat: so a part
+    of what is common stays.
+    """
+    start = _line_start(old, _common(old, new, 0) - _KEPT)
+    end = max(_common(old[start:], new[start:], -1) - _KEPT, 0)
+    end = len(old[len(old) - end :].partition(b"\n")[2])
+    return old.count(b"\n", 0, start), old[start : len(old) - end], new[start : len(new) - end]
+
+
+def _line_start(text: bytes, place: int) -> int:
+    return text.rfind(b"\n", 0, max(place, 0)) + 1
+
+
+def _common(one: bytes, other: bytes, side: int) -> int:
+    """How many bytes two texts have in common at the beginning (``side`` 0) or at the end (-1)."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        half = (low + high + 1) // 2
+        same = one[:half] == other[:half] if side == 0 else one[-half:] == other[-half:]
+        low, high = (half, high) if same else (low, half - 1)
+    return low
 
 
 class View:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ _SCRIPT = (
     r"\n[ \t]*(?:export[ \t]+(?:default[ \t]+)?)?(?:async[ \t]+)?(?:abstract[ \t]+)?"
     r"(?:function\*?|class|interface)[ \t]+(\w+)"
 )
-_DEFINITIONS = {
+DEFINITIONS = {
     "python": re.compile(r"\n[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)"),
     "c": re.compile(rf"\n(?:{_C_FUNCTION}|{_C_MACRO})"),
     "cpp": re.compile(rf"\n(?:{_C_FUNCTION}|{_C_MACRO})"),
@@ -38,12 +38,12 @@ _DEFINITIONS = {
     "tsx": re.compile(_SCRIPT),
 }
 C = ("c", "cpp")
-_DECLARED = re.compile(
+DECLARED = re.compile(
     r"\n(?!(?:typedef|return|else|if|for|while|switch|case|goto|do)\b)[A-Za-z_][\w \t*]*?[ \t*](\w+)[ \t]*"
     r"\(((?:[^;{}()#]|\([^;{}()]*\))*)\)[^;{}()=]*(?:\([^;{}()]*\)[^;{}()=]*)*[;{]"
 )
 Declared = dict[str, tuple[str, ...]]
-KNOWN = tuple(_DEFINITIONS)
+KNOWN = tuple(DEFINITIONS)
 _NOISE = {
     "python": re.compile(r"""(?:[rbuf]{0,2})(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\#.*""", re.IGNORECASE),
 }
@@ -59,7 +59,7 @@ def definitions(text: str, language: str) -> tuple[tuple[str, int], ...]:
 
 
 def _definitions(text: str, language: str) -> tuple[tuple[str, int], ...]:
-    pattern = _DEFINITIONS.get(language)
+    pattern = DEFINITIONS.get(language)
     if pattern is None:
         return ()
     return tuple((next(g for g in m.groups() if g), m.start()) for m in pattern.finditer("\n" + text))
@@ -80,14 +80,10 @@ def identifiers(lines: Iterable[tuple[int, str]], language: str) -> set[str]:
 
 
 class Outline(NamedTuple):
-    """What a blob defines, and what more than once.
-
-    ``declared``: in C, a hash of the parameter lists of each function that it names.
-    """
+    """What a blob defines, and what more than once."""
 
     defined: frozenset[str]
     twice: frozenset[str]
-    declared: Mapping[str, int]
 
 
 def in_blob(view: View, oid: str, language: str) -> Outline:
@@ -98,49 +94,14 @@ def in_blob(view: View, oid: str, language: str) -> Outline:
 def _outline(view: View, oid: str, language: str) -> Outline:
     text = memory_of(view.objects).blob(view.objects, oid).decode("utf-8", "replace")
     names = Counter(sys.intern(name) for name, _ in _definitions(text, language))
-    known = declared(text) if language in C else {}
-    return Outline(
-        frozenset(names),
-        frozenset(name for name, count in names.items() if count > 1),
-        {sys.intern(name): hash(lists) for name, lists in known.items()},
-    )
-
-
-_NONE: frozenset[str] = frozenset()
-
-
-def removed(view: View, change: Changed) -> frozenset[str]:
-    """What a side no longer defines in a file."""
-    base, now, language = change.base, change.now, change.language
-    if base is None or not base.is_file:
-        return _NONE
-    if now is None or not now.is_file:
-        return in_blob(view, base.oid, language).defined
-
-    def look() -> frozenset[str]:
-        return in_blob(view, base.oid, language).defined - in_blob(view, now.oid, language).defined
-
-    return memory_of(view.objects).find(("removed", base.oid, now.oid, language), look)
-
-
-def redeclared(view: View, change: Changed) -> frozenset[str]:
-    """The C functions that a file declares on both sides, with other parameters on each."""
-    base, now, language = change.base, change.now, change.language
-    if base is None or now is None or not (base.is_file and now.is_file):
-        return _NONE
-
-    def look() -> frozenset[str]:
-        old, new = (in_blob(view, entry.oid, language).declared for entry in (base, now))
-        return frozenset(name for name in old.keys() & new.keys() if old[name] != new[name])
-
-    return memory_of(view.objects).find(("redeclared", base.oid, now.oid, language), look)
+    return Outline(frozenset(names), frozenset(name for name, count in names.items() if count > 1))
 
 
 def resigned(view: View, change: Changed) -> frozenset[str]:
     """The Python functions, by the names that they are called by, whose parameters are written otherwise or gone."""
     base, now = change.base, change.now
     if base is None or now is None or not (base.is_file and now.is_file):
-        return _NONE
+        return frozenset()
 
     def look() -> frozenset[str]:
         old, new = (_signatures_in_blob(view, entry.oid) for entry in (base, now))
@@ -160,7 +121,7 @@ def may_mention(view: View, entry: Entry | None, words: Collection[bytes]) -> bo
 def declared(text: str) -> Declared:
     """The parameter lists of each function that a C file declares or defines at its left margin."""
     found: Declared = {}
-    for match in _DECLARED.finditer("\n" + text):
+    for match in DECLARED.finditer("\n" + text):
         found[match[1]] = (*found.get(match[1], ()), match[2])
     return found
 

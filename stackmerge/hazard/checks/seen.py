@@ -53,7 +53,5 @@ def in_result(file: FileView, lines: list[tuple[int, str]]) -> tuple[tuple[int, 
     """The lines that the result still has, with their numbers there; before the merge the lines as they are."""
     if not file.has_merged or file.merged is None:
         return tuple((number, text.strip()) for number, text in lines)
-    numbers: dict[str, int] = {}
-    for number, text in enumerate(file.lines("merged"), 1):
-        numbers.setdefault(text, number)
+    numbers = file.places_in_result
     return tuple((numbers[text], text.strip()) for _, text in lines if text in numbers)

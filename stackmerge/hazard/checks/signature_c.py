@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stackmerge.hazard.checks import outline
+from stackmerge.hazard.checks import difference, outline
 from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
 from stackmerge.hazard.view import Changed, FileView, Unreadable, View
 
@@ -69,8 +69,9 @@ def _commas(text: str) -> int:
 def _changed(view: View, side: str, called: set[str] | None) -> dict[str, list[_Changed]]:
     found: dict[str, list[_Changed]] = {}
     for change in view.changed_in(side, outline.C):
-        names = outline.redeclared(view, change)
-        for name, old, new in _arities(view, change, names if called is None else names & called):
+        names = difference.redeclared(view, change)
+        names = names if called is None else names & called
+        for name, old, new in _arities(view, change, names) if names else ():
             if not old & new:
                 found.setdefault(name, []).append(_Changed(change.path, old, new))
     return found
@@ -80,12 +81,13 @@ def _arities(
     view: View, change: Changed, names: Collection[str]
 ) -> Iterator[tuple[str, frozenset[int], frozenset[int]]]:
     """How many parameters some functions take before and after a change."""
-    if names and change.base and change.now:
+    if change.base and change.now:
         texts = [
             view.objects.blob(entry.oid).decode("utf-8", "replace") for entry in (change.base, change.now)
         ]
         old, new = map(outline.declared, texts)
-        yield from ((name, arities(old[name]), arities(new[name])) for name in sorted(names))
+        both = sorted(name for name in names if name in old and name in new)
+        yield from ((name, arities(old[name]), arities(new[name])) for name in both)
 
 
 def _callers(

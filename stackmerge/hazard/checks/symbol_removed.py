@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from stackmerge.hazard import languages
-from stackmerge.hazard.checks import outline
+from stackmerge.hazard.checks import difference, outline
 from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
 from stackmerge.hazard.view import FileView, Unreadable, View
 
@@ -39,7 +39,7 @@ def _direction(
     """With ``used``, only names that lines of the adder mention are asked about."""
     gone: dict[str, list[Removed]] = {}
     for change in view.changed_in(remover, outline.KNOWN):
-        names = outline.removed(view, change)
+        names = difference.removed(view, change)
         for name in sorted(names if used is None else names & used.get(change.language, set())):
             if len(name) > _SHORT and not name.startswith("__"):
                 method = _is_method(view.file(change.path), name, change.language)
