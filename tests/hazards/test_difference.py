@@ -27,24 +27,33 @@ LINES = (
 )
 
 
-@st.composite
-def files(draw: st.DrawFn) -> list[str]:
-    words = st.builds(
-        lambda line, name, parameters: line.format(name=name, parameters=parameters),
-        st.sampled_from(LINES), st.sampled_from(NAMES), st.sampled_from(PARAMETERS),
-    )  # fmt: skip
-    return draw(st.lists(words, max_size=12))
+Line = tuple[str, str, str]
+
+
+def lines() -> st.SearchStrategy[Line]:
+    return st.tuples(st.sampled_from(LINES), st.sampled_from(NAMES), st.sampled_from(PARAMETERS))
+
+
+def written(file: list[Line]) -> bytes:
+    return "".join(line.format(name=name, parameters=given) for line, name, given in file).encode("latin-1")
 
 
 @st.composite
 def changes(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """Two versions of a file that share most lines."""
-    old = draw(files())
+    """Two versions of a file that share most lines: some are gone, new, or have other parameters."""
+    old = draw(st.lists(lines(), max_size=12))
     new = list(old)
-    for line in draw(st.lists(st.sampled_from([*old, *draw(files()), "}\n"]), max_size=3)):
+    for _ in range(draw(st.integers(0, 3))):
         at = draw(st.integers(0, len(new)))
-        new[at : at + draw(st.integers(0, 1))] = [line] if draw(st.booleans()) else []
-    return "".join(old).encode("latin-1"), "".join(new).encode("latin-1")
+        kind = draw(st.sampled_from(("gone", "new", "other")))
+        if kind == "new":
+            new.insert(at, draw(lines()))
+        elif kind == "gone":
+            del new[at : at + 1]
+        elif at < len(new):
+            line, name, _ = new[at]
+            new[at] = (line, name, draw(st.sampled_from(PARAMETERS)))
+    return written(old), written(new)
 
 
 @settings(max_examples=500, deadline=None)
