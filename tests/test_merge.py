@@ -80,18 +80,20 @@ def test_what_is_wrong_with_a_begun_merge_shows_when_it_is_asked_for(
         assert repository.merger.merge(heads["red"], heads["clean"]).conflicts == ()
 
 
-def test_a_begun_merge_does_not_outlive_the_repository(fork: Sandbox, heads: dict[str, str]) -> None:
-    def children() -> list[str]:
-        tasks = Path(f"/proc/{os.getpid()}/task")
-        return " ".join((task / "children").read_text() for task in tasks.iterdir()).split()
-
+def children() -> set[str]:
+    """The processes that we have started and that have not ended."""
     if not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists():
         pytest.skip("this kernel does not list children")
-    before = set(children())
+    tasks = Path(f"/proc/{os.getpid()}/task")
+    return set(" ".join((task / "children").read_text() for task in tasks.iterdir()).split())
+
+
+def test_a_begun_merge_does_not_outlive_the_repository(fork: Sandbox, heads: dict[str, str]) -> None:
+    before = children()
     with Repository(fork.path) as repository:
         repository.merger.begin(heads["red"], heads["blue"])
-        assert set(children()) - before, f"{GIT} was not started"
-    assert not set(children()) - before
+        assert children() - before, f"{GIT} was not started"
+    assert not children() - before
 
 
 def stub(tmp_path: Path, answer: str) -> Path:
