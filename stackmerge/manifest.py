@@ -71,10 +71,6 @@ class Manifest(NamedTuple):
     def lock_path(self) -> Path:
         return self.path.with_suffix(".lock")
 
-    @property
-    def deploy_ref(self) -> str:
-        return f"refs/heads/{self.stack}"
-
 
 def load(path: Path) -> Manifest:
     """Read and check a manifest. Raises UsageError with file, line and key path."""

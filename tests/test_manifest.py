@@ -167,7 +167,6 @@ policies:
     assert not policy.covers("uv.lock", "binary")
     assert not policy.covers("src/uv.lock", "content")
     assert found.lock_path == tmp_path / "stackmerge.lock"
-    assert found.deploy_ref == "refs/heads/ours/deploy"
 
 
 def test_what_may_be_left_out(tmp_path: Path) -> None:

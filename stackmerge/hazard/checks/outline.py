@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from stackmerge.hazard import languages
 from stackmerge.hazard.memory import memory_of
-from stackmerge.hazard.view import MAX_BYTES, Changed, View
+from stackmerge.hazard.view import MAX_BYTES, Changed, Unreadable, View
 from stackmerge.rawtree import TREE_MODE, Entry
 
 # Every pattern begins with a line end, which is looked for many times faster than a line's start: search "\n" + text.
@@ -48,6 +48,7 @@ _NOISE = {
     "python": re.compile(r"""(?:[rbuf]{0,2})(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\#.*""", re.IGNORECASE),
 }
 _C_NOISE = re.compile(r"""//.*|/\*.*?(?:\*/|$)|^\s*\*.*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
+CALL = re.compile(r"\b(\w+)\s*\(")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _MOST_FILES = 20_000
 
@@ -77,6 +78,18 @@ def code(line: str, language: str) -> str:
 def identifiers(lines: Iterable[tuple[int, str]], language: str) -> set[str]:
     """Every name that the code of some lines mentions."""
     return {name for _, text in lines for name in _IDENTIFIER.findall(code(text, language))}
+
+
+def called(view: View, known: Collection[str]) -> set[str]:
+    """The names that the lines which theirs adds call, in files of these languages."""
+    found: set[str] = set()
+    for change in view.changed_in("theirs", known):
+        try:
+            added = view.file(change.path).change("base", "theirs").added
+        except Unreadable:
+            continue
+        found.update(name for _, line in added for name in CALL.findall(line))
+    return found
 
 
 class Outline(NamedTuple):

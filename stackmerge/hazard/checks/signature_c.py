@@ -11,7 +11,6 @@ from stackmerge.hazard.checks import difference, outline
 from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
 from stackmerge.hazard.view import Changed, FileView, Unreadable, View
 
-_CALL = re.compile(r"\b(\w+)\s*\(")
 _LONGEST_CALL = 4000
 ANY = -1
 
@@ -28,20 +27,9 @@ class _Changed:
 def check(view: View) -> Iterator[Seen | NotChecked]:
     """New calls that pass what the old declaration asked for."""
     if any(view.changed_in("theirs", outline.C)):
-        called = _called(view)
+        called = outline.called(view, outline.C)
         yield from _callers(view, "theirs", "ours", _changed(view, "ours", called))
         yield from _callers(view, "ours", "theirs", _changed(view, "theirs", None))
-
-
-def _called(view: View) -> set[str]:
-    found: set[str] = set()
-    for change in view.changed_in("theirs", outline.C):
-        try:
-            added = view.file(change.path).change("base", "theirs").added
-        except Unreadable:
-            continue
-        found.update(name for _, line in added for name in _CALL.findall(line))
-    return found
 
 
 def arities(parameters: Iterable[str]) -> frozenset[int]:
@@ -117,7 +105,7 @@ def _calls(file: FileView, adder: str, changer: str, changed: dict[str, list[_Ch
         where = in_result(file, [(number, line)])
         if not where:
             continue
-        for match in _CALL.finditer(outline.code(line, "c")):
+        for match in outline.CALL.finditer(outline.code(line, "c")):
             one = changed.get(match[1], [None])[0]
             passed = _passed(text, starts[number - 1] + line.find(match[1])) if one else None
             if one and passed in one.old and not {passed, ANY} & (one.new | arities(here.get(match[1], ()))):

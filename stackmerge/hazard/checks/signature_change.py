@@ -13,7 +13,6 @@ from stackmerge.hazard.checks.seen import NotChecked, Seen, in_result
 from stackmerge.hazard.view import FileView, Unreadable, View
 
 _PYTHON = ("python",)
-_CALL = re.compile(r"\b(\w+)\s*\(")
 
 
 @dataclass(frozen=True)
@@ -34,21 +33,9 @@ def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | 
     del deliberate
     yield from signature_c.check(view)
     if any(view.changed_in("theirs", _PYTHON)):
-        called = _called(view)
+        called = outline.called(view, _PYTHON)
         yield from _callers(view, "theirs", "ours", _touched(view, "ours", called))
         yield from _callers(view, "ours", "theirs", _touched(view, "theirs", None))
-
-
-def _called(view: View) -> set[str]:
-    """The names that the lines which theirs adds call."""
-    found: set[str] = set()
-    for change in view.changed_in("theirs", _PYTHON):
-        try:
-            added = view.file(change.path).change("base", "theirs").added
-        except Unreadable:
-            continue
-        found.update(name for _, line in added for name in _CALL.findall(line))
-    return found
 
 
 def _touched(view: View, side: str, called: set[str] | None) -> dict[str, list[str]]:
@@ -103,7 +90,7 @@ def _calls(
     view: View, file: FileView, adder: str, changer: str, touched: dict[str, list[str]]
 ) -> Iterator[Seen]:
     added = dict(file.change("base", adder).added)
-    mentioned = {name for line in added.values() for name in _CALL.findall(line)} & touched.keys()
+    mentioned = {name for line in added.values() for name in outline.CALL.findall(line)} & touched.keys()
     changed = {name: _changes(view, touched[name], name, changer) for name in mentioned}
     wanted = {name for name in mentioned if changed[name]}
     module = python.tree(file.text(adder)) if wanted else None
