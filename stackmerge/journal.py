@@ -314,6 +314,6 @@ def _replay_events(events: Iterator[dict[str, Any]]) -> Run:
             steps = _still_done(steps, str(event.get("first", "")))
             gates = {key: result for key, result in gates.items() if key[0] in {step.name for step in steps}}
         elif event["event"] == "state":
-            known |= {"state": event["state"], "detail": event["detail"]}
+            known |= {"state": event["state"], "detail": {**known["detail"], **event["detail"]}}
     made = {"steps": tuple(steps), "gates": tuple(gates.values()), "benches": tuple(benches)}
     return Run(**{**known, **made})

@@ -185,7 +185,7 @@ def accept_candidate(stack: Stack, *, force: bool, reason: str) -> Run:
         run = stack.last_run()
         if run is None or run.state in ("accepted", "aborted"):
             raise StackmergeError("there is no candidate to accept", "`stackmerge rebuild` makes one")
-        if run.status == "proof" and not reason:
+        if run.status == "proof" and not reason and "unproven" not in run.detail:  # said once is enough
             raise StackmergeError(
                 "the proof of this candidate failed", "look at `verify`; --unproven REASON overrides"
             )

@@ -95,7 +95,18 @@ def test_a_fixup_of_another_source_explains_nothing_and_the_ways_out_are_named(f
     assert "see `stackmerge verify`\n`stackmerge accept --unproven REASON` takes the result" in failed.err
     assert "`stackmerge rerere forget ID` takes a recorded answer out of the next one\n" in failed.err
     assert fork.git("rev-parse", "deploy") == before
+    assert fork.stackmerge("accept").code == 1
     assert fork.stackmerge("accept", "--unproven", "it is wanted").code == 0
+    assert fork.show("deploy", "base.txt") == "evil"
+
+    # the reason was given for this very result: going back to it does not ask for one again
+    assert fork.stackmerge("undo").code == 0
+    assert fork.git("rev-parse", "deploy") == before
+    elsewhere = fork.path.parent / "elsewhere"
+    fork.git("worktree", "add", "-q", str(elsewhere), "deploy")
+    assert "then `stackmerge accept` finishes this undo" in fork.stackmerge("undo").err
+    fork.git("checkout", "-q", "--detach", cwd=elsewhere)
+    assert fork.stackmerge("accept").code == 0
     assert fork.show("deploy", "base.txt") == "evil"
 
 
