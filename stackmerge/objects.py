@@ -107,8 +107,8 @@ class Objects:
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
         self._raw = lru_cache(maxsize=250)(self._read_raw)  # enough for the trees of a few steps
         self._entries = lru_cache(maxsize=250)(self._read_entries)
-        self._changed = lru_cache(maxsize=2_000)(self._find_changed)
-        self._differing = lru_cache(maxsize=2_000)(self._find_differing)
+        self._changed = lru_cache(maxsize=150)(self._find_changed)
+        self._differing = lru_cache(maxsize=250)(self._find_differing)
 
     def read(self, oid: str, kind: int) -> bytes:
         """The content of an object. Raises StackmergeError when it is missing or of another kind."""
