@@ -7,8 +7,10 @@ The clone must hold the commits 1a3e64c6c4 (master) and be84a0ce2b (seen); branc
 id. It is copied first and only read. First the rebuild itself is checked: 66 of 66 steps must get the commit ids
 that the maintainer gave them. Times are medians over rounds in which every side runs once; ratios and
 differences are medians of those of each round. What the hazard rules find in a merge is kept between rebuilds, also
-with --fresh, so a rebuild is timed both with it and after it was forgotten. Peak memory is that of the largest
-process, and for stackmerge also that of its own process and of the floor added up, since both run at once.
+with --fresh, so a rebuild is timed both with it and after it was forgotten. On the base of before, git is told ahead
+which merges will probably come; a row says what a rebuild takes where it is not, as on a new base. Peak memory is that
+of the largest process, and for stackmerge also that of its own process and of the floor added up, since both run at
+once.
 """
 
 from __future__ import annotations
@@ -44,6 +46,13 @@ from merge_loop import MergeLoop
 FRESH = ("rebuild", "--onto", BASE, "--fresh")
 UNCHANGED = ("rebuild", "--onto", BASE)
 PIPE_SINCE = (2, 49)
+# Runs stackmerge without telling git ahead what will probably come, as on a base where that cannot be told.
+NOT_TOLD = """
+import stackmerge.ahead
+stackmerge.ahead.begin = lambda *args, **options: None
+from stackmerge.__main__ import main
+main()
+"""
 # Runs stackmerge and says what its own process needed, in KiB. Children do not count: one that was just forked
 # shows the memory of its parent.
 MEMORY = """
@@ -104,6 +113,7 @@ def measured(git: Git, work_tree: Path, pairs: int) -> str:
         pairs,
         {
             "fresh": lambda: stackmerge(git.directory, *FRESH, git=git.program),
+            "not told": lambda: not_told(git),
             "unasked": lambda: unasked(git),
             "loop": lambda: loop.rebuild(BASE, steps, evil),
             "processes": lambda: merge_each(git, merges),
@@ -112,12 +122,19 @@ def measured(git: Git, work_tree: Path, pairs: int) -> str:
             "help": lambda: run([sys.executable, "-P", "-m", "stackmerge", "--help"]),
         },
     )
-    for name in ("fresh", "unasked", "unchanged"):
+    for name in ("fresh", "not told", "unasked", "unchanged"):
         assert all(answer(ran)["tip"] == TIP for ran in runs[name])
     assert loop.git.text("rev-parse", "HEAD^{tree}") == git.text("rev-parse", f"{TIP}^{{tree}}")
     title = f"\ngit {git.version}, medians of {pairs} rounds; the loop needs {len(evil)} trees of the maintainer\n"
     return (
         f"{title}\n{table(('what', 'seconds', 'CPU s', 'peak MB', 'against it', 'target'), rows(git, runs))}"
+    )
+
+
+def not_told(git: Git) -> Ran:
+    """A rebuild in which git learns of each merge when the one below it is done."""
+    return run(
+        [sys.executable, "-P", "-c", NOT_TOLD, *FRESH, "--repo", git.directory, "--json"], git=git.program
     )
 
 
@@ -153,6 +170,7 @@ def rows(git: Git, runs: dict[str, list[Ran]]) -> list[list[object]]:
     memory_unasked = own_memory_mb(git) + child
     limits = {
         "fresh": ("rebuild --fresh", f"{over:.2f} s over the floor", target(over, 0.4, " s")),
+        "not told": ("the same, git told nothing ahead", "", ""),
         "unasked": ("the same, new to the hazard rules", "", ""),
         "loop": ("git merge loop, trained rr-cache", f"{longer:.1f} x as long", ""),
         "processes": ("merge-tree, one process per merge", "the floor" if not new else "", ""),
