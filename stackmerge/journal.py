@@ -2,14 +2,15 @@
 
 It is a chain of commits on ``refs/stackmerge/<stack>/journal``: each record is one commit whose message ends
 in JSON, whose tree is the tree made so far, and whose further parents keep the candidate commit and the head
-from being pruned. Writing a record is one object and one ref, whatever the length of the stack.
+from being pruned. Writing a record is one object and one ref, whatever the length of the stack; steps that are
+taken over from an earlier rebuild share one.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -157,6 +158,14 @@ class Journal:
         keep = [record.commit, record.head]
         self._write({"event": "step", "step": _slim(record)}, subject, record.tree, keep)
 
+    def taken_over(self, records: Sequence[StepRecord]) -> None:
+        """Record steps, one on the other, that were taken over from an earlier rebuild; all in one record."""
+        if records:
+            left_out = [record.head for record in records if record.outcome in LEFT_OUT]
+            event = {"event": "steps", "steps": [_slim(record) for record in records]}
+            last = records[-1]
+            self._write(event, f"{len(records)} steps as before", last.tree, [last.commit, *left_out])
+
     def end(
         self, status: str, elapsed_s: float, proof: Mapping[str, object] | None, **detail: object
     ) -> None:
@@ -247,6 +256,10 @@ class Journal:
         return event, found.parents[0]
 
 
+def _steps(found: Iterable[Mapping[str, object]]) -> list[StepRecord]:
+    return [StepRecord.from_json(step) for step in found]
+
+
 def _bench(found: Mapping[str, object]) -> Bench:
     from stackmerge.serving.record import Bench  # few journals have any
 
@@ -256,6 +269,7 @@ def _bench(found: Mapping[str, object]) -> Bench:
 _READ: Mapping[str, Callable[[Any], object]] = {
     "plan": Plan.from_json,
     "step": StepRecord.from_json,
+    "steps": _steps,
     "result": GateResult.from_json,
     "bench": _bench,
 }
@@ -296,6 +310,8 @@ def _replay_events(events: Iterator[dict[str, Any]]) -> Run:
     for event in events:
         if event["event"] == "step":
             steps.append(event["step"])
+        elif event["event"] == "steps":
+            steps += event["steps"]
         elif event["event"] == "gate":
             result = event["result"]
             gates[result.step, result.gate] = result

@@ -107,27 +107,46 @@ class Rebuilding:
         self._tell = tell
         self._resolutions = stack.repository.resolutions()
         self._builder = builder_of(stack, made, self._resolutions)
+        self._taken_over: list[StepRecord] = []
         self._started = time.perf_counter()
 
     def run(self, done: Sequence[StepRecord], by_hand: str = "") -> Outcome:
         """Build the steps that are not in ``done``; the first of them from ``by_hand`` where that is given."""
-        records = list(done)
-        self._tell(Start(self._plan, tuple(done)))
+        try:
+            return self._run(list(done), by_hand)
+        finally:
+            self._record_taken_over()
+
+    def _run(self, records: list[StepRecord], by_hand: str) -> Outcome:
+        self._tell(Start(self._plan, tuple(records)))
         self._builder.note_landed(records)
         before_first = bool(self._options.first)
-        for step in self._plan.steps[len(done) :]:
+        for step in self._plan.steps[len(records) :]:
             before_first = before_first and step.name != self._options.first
             record = self._build(step, records, by_hand, must_reuse=before_first)
             by_hand = ""
             records.append(record)
-            self._stack.journal.step(record)
+            self._record(record)
             self._tell(StepEnd(len(records), record))
             if record.outcome in STOPPED and not self._options.keep_going:
                 return self._stop(step, record)
+        self._record_taken_over()
         stopped = [record.outcome for record in records if record.outcome in STOPPED]
         if stopped:
             return self._end("conflict" if "conflict" in stopped else "hazard")
         return self._prove()
+
+    def _record(self, record: StepRecord) -> None:
+        """Write down a step at once; one that was only taken over, when another comes or none is left."""
+        if record.reused and record.outcome not in STOPPED:
+            self._taken_over.append(record)
+        else:
+            self._record_taken_over()
+            self._stack.journal.step(record)
+
+    def _record_taken_over(self) -> None:
+        self._stack.journal.taken_over(self._taken_over)
+        self._taken_over = []
 
     def check_first(self) -> None:
         """Raise UsageError unless there is a result to take of every step below the one to begin with."""
