@@ -76,10 +76,18 @@ class Builder:
         The merge of ``upcoming`` is begun as soon as the commit that it stands on is known.
         """
         started = time.perf_counter()
-        record = self._reused(step, below, earlier) if not by_hand else None
-        record = record or self._build(step, below, by_hand, upcoming)
-        self._note_landed(record)
+        record = self.taken_over(step, below, earlier) if not by_hand else None
+        if record is None:
+            record = self._build(step, below, by_hand, upcoming)
+            self._note_landed(record)
         return record._replace(elapsed_s=round(time.perf_counter() - started, 4))
+
+    def taken_over(self, step: PlannedStep, below: str, earlier: Iterable[StepRecord]) -> StepRecord | None:
+        """The result among ``earlier`` that all inputs are those of, if there is one."""
+        record = self._reused(step, below, earlier)
+        if record:
+            self._note_landed(record)
+        return record
 
     def _reused(self, step: PlannedStep, below: str, earlier: Iterable[StepRecord]) -> StepRecord | None:
         for old in earlier:

@@ -253,7 +253,7 @@ class Journal:
         for key, read in _READ.items():
             if key in event:
                 event[key] = read(event[key])
-        return event, found.parents[0]
+        return event, "".join(found.parents[:1])
 
 
 def _steps(found: Iterable[Mapping[str, object]]) -> list[StepRecord]:

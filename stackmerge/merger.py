@@ -126,8 +126,9 @@ class Merger:
             self._use_attributes(tree)
         self._send(ours, theirs)
         if self.attributes.differ(tree):
-            with suppress(StackmergeError):
-                self._finish()
+            if self._begun:  # nothing is, where the child is gone
+                with suppress(StackmergeError):
+                    self._finish()
             self._use_attributes(tree)
             self._send(ours, theirs)
 

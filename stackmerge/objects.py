@@ -182,8 +182,9 @@ class Objects:
     def entry(self, oid: str, name: bytes) -> Entry | None:
         """The entry ``name`` of a tree, or None."""
         for looks_like_it in rawtree.like(self._raw(oid), name):
-            if looks_like_it in self._entries(oid):
-                return rawtree.by_name([looks_like_it])[name]
+            found = rawtree.by_name([looks_like_it]) if looks_like_it in self._entries(oid) else {}
+            if name in found:
+                return found[name]
         return None
 
     def lookup(self, tree: str, path: str) -> Entry | None:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 TREE_MODE = 0o040000
 COMMIT_MODE = 0o160000
 FILE_MODES = (0o100644, 0o100755)
-_FOLDER = b"40000 "
 _ENTRY = re.compile(rb"[^\0]+\0.{20}", re.DOTALL)
 _PARTS = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 _FOLDERS = re.compile(rb"(?:(?!40000 )[^\0]+\0.{20})*+(?:40000 ([^\0]+)\0(.{20}))?", re.DOTALL)
@@ -48,7 +47,7 @@ def like(data: bytes, name: bytes) -> Iterator[bytes]:
     wanted = b" %s\0" % name
     at = data.find(wanted)
     while at >= 0:
-        for digits in (6, 5):
+        for digits in (6, 5, 7):
             yield data[max(at - digits, 0) : at + len(wanted) + 20]
         at = data.find(wanted, at + 1)
 
@@ -62,7 +61,7 @@ def replaced(data: bytes, changes: Mapping[bytes, Entry | None]) -> bytes:
             entries.pop(name, None)
             continue
         was, entries[name] = entries.get(name, b""), _written(name, entry)
-        in_order = in_order and was.startswith(_FOLDER) == (entry.mode == TREE_MODE) and was != b""
+        in_order = in_order and _is_folder(was) == (entry.mode == TREE_MODE) and was != b""
     return b"".join(entries.values()) if in_order else _joined(entries)
 
 
@@ -75,7 +74,11 @@ def _written(name: bytes, entry: Entry) -> bytes:
     return b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.oid))
 
 
+def _is_folder(entry: bytes) -> bool:
+    return entry.lstrip(b"0").startswith(b"40000 ")
+
+
 def _joined(entries: Mapping[bytes, bytes]) -> bytes:
     """git orders a folder as if its name ended in a slash."""
-    order = sorted(entries, key=lambda name: name + b"/" if entries[name].startswith(_FOLDER) else name)
+    order = sorted(entries, key=lambda name: name + b"/" if _is_folder(entries[name]) else name)
     return b"".join([entries[name] for name in order])

@@ -10,7 +10,7 @@ from stackmerge import accept, gated, proof
 from stackmerge.accept import NotAccepted
 from stackmerge.ancestry import Ancestry
 from stackmerge.build import Builder, Upcoming
-from stackmerge.errors import Exit, UsageError
+from stackmerge.errors import Exit, StackmergeError, UsageError
 from stackmerge.gate.outcome import unproven_on_gpu
 from stackmerge.hazard.finding import Examined, blocks
 from stackmerge.hazard.library import load as load_rules
@@ -131,13 +131,18 @@ class Rebuilding:
             if record.outcome in STOPPED and not self._options.keep_going:
                 return self._stop(step, record)
         self._record_taken_over()
+        if [record.name for record in records] != [step.name for step in self._plan.steps]:
+            raise StackmergeError(
+                f"the journal of {self._stack.name!r} does not hold each step once",
+                "`stackmerge abort`, then rebuild",
+            )
         stopped = [record.outcome for record in records if record.outcome in STOPPED]
         if stopped:
             return self._end("conflict" if "conflict" in stopped else "hazard")
         return self._prove()
 
     def _record(self, record: StepRecord) -> None:
-        """Write down a step at once; one that was only taken over, when another comes or none is left."""
+        """Write down a step at once; one that was only taken over, when another is built or none is left."""
         if record.reused and record.outcome not in STOPPED:
             self._taken_over.append(record)
         else:
@@ -145,8 +150,8 @@ class Rebuilding:
             self._stack.journal.step(record)
 
     def _record_taken_over(self) -> None:
-        self._stack.journal.taken_over(self._taken_over)
-        self._taken_over = []
+        records, self._taken_over = self._taken_over, []  # an interrupted write must not be made twice
+        self._stack.journal.taken_over(records)
 
     def check_first(self) -> None:
         """Raise UsageError unless there is a result to take of every step below the one to begin with."""
@@ -162,7 +167,10 @@ class Rebuilding:
         below = records[-1].commit if records else self._plan.base
         self._tell(StepStart(len(records) + 1, step))
         known = [] if self._options.fresh and not must_reuse else self._known[step.name]
-        record = self._builder.build(step, below, known, by_hand, self._upcoming(len(records) + 1))
+        record = self._builder.taken_over(step, below, known) if not by_hand else None
+        if record is None:
+            self._record_taken_over()  # what is built may take long, or never end
+            record = self._builder.build(step, below, (), by_hand, self._upcoming(len(records) + 1))
         if record.outcome == "hazard" and self._options.apply_hazard_edits:
             record = self._rebuilt_with_edits(step, record)
         if must_reuse and not record.reused:

@@ -105,6 +105,19 @@ def stub(tmp_path: Path, answer: str) -> Path:
 
 
 @pytest.mark.parametrize("answer", ["exit 1", "read -r _; exit 1"])
+def test_a_child_that_dies_is_done_without_where_attributes_change(
+    fork: Sandbox, heads: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    pairs = [("red", "clean"), ("union", "red"), ("clean", "blue"), ("union", "blue")]
+    expected = [merged_by_git(fork, heads[ours], heads[theirs]) for ours, theirs in pairs]
+    monkeypatch.setenv("STACKMERGE_GIT", str(stub(tmp_path, answer)))
+    with Repository(fork.path) as repository:
+        repository.merger.begin(heads["red"], heads["clean"])
+        found = [repository.merger.merge(heads[ours], heads[theirs]).tree for ours, theirs in pairs]
+    assert found == expected
+
+
+@pytest.mark.parametrize("answer", ["exit 1", "read -r _; exit 1"])
 def test_a_child_that_dies_is_done_without(
     fork: Sandbox, heads: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:

@@ -193,6 +193,8 @@ def _without_common_ends(old: bytes, new: bytes) -> tuple[int, bytes, bytes]:
     libgit2 hashes each byte that it is given to compare, and it may move a hunk along lines that repeat: so a part
     of what is common stays.
     """
+    if b"\0" in old or b"\0" in new:  # which makes a text binary for libgit2 where it comes early
+        return 0, old, new
     start = _line_start(old, _common(old, new, 0) - _KEPT)
     end = max(_common(old[start:], new[start:], -1) - _KEPT, 0)
     end = len(old[len(old) - end :].partition(b"\n")[2])

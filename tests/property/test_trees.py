@@ -116,3 +116,28 @@ def test_other_attributes_are_noticed_and_nothing_else_is(old: Files, new: Files
         with Repository(fork.path) as repository:
             repository.attributes.use(first)
             assert repository.attributes.differ(second) == (attributes_in(old) != attributes_in(new))
+
+
+def test_odd_entries_are_found_by_their_names_and_kept_in_order(fork: Sandbox) -> None:
+    """Of trees that an old or hostile tool wrote: modes with other digits, and what only looks like another entry."""
+    oid, empty = "1" * 40, fork.git("mktree", stdin=b"")
+    entries = [
+        (b"100644", b"foo-bar"),
+        (b"0100644", b"foo.txt"),
+        (b"040000", b"foo"),
+        (b"1", b"000 b"),
+        (b"100644", b""),
+    ]
+    data = b"".join(
+        b"%s %s\0%s" % (mode, name, bytes.fromhex(empty if name == b"foo" else oid)) for mode, name in entries
+    )
+    tree = fork.git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", stdin=data)
+    with Repository(fork.path) as repository:
+        objects = repository.objects
+        assert objects.lookup(tree, "foo.txt") == Entry(0o100644, oid)
+        assert objects.lookup(tree, "foo") == Entry(0o040000, empty)
+        assert objects.lookup(tree, "b") is None
+        assert objects.lookup(tree, "") is None
+        old = objects.edit(tree, {"000 b": None, "": None})
+        names = list(objects.tree(objects.edit(old, {"zzz": Entry(0o100644, oid)})))
+    assert names == [b"foo-bar", b"foo.txt", b"foo", b"zzz"]
