@@ -61,33 +61,26 @@ class Builder:
         rules = "\n".join(f"{p.paths} {p.on} {p.take}" for p in policies)
         self._fixed_inputs = f"git {repository.git.version_text} policies {_digest(rules)}"
 
+    def taken_over(self, step: PlannedStep, below: str, earlier: Iterable[StepRecord]) -> StepRecord | None:
+        """The result among ``earlier`` whose inputs are all those of ``step`` on commit ``below``, if there is one."""
+        started = time.perf_counter()
+        record = self._reused(step, below, earlier)
+        return self._noted(record, started) if record else None
+
     def build(
-        self,
-        step: PlannedStep,
-        below: str,
-        earlier: Iterable[StepRecord] = (),
-        by_hand: str = "",
-        upcoming: Upcoming | None = None,
+        self, step: PlannedStep, below: str, by_hand: str = "", upcoming: Upcoming | None = None
     ) -> StepRecord:
         """Build ``step`` onto commit ``below``.
 
-        ``earlier`` are results that may be reused if all their inputs are the same. ``by_hand`` is the tree
-        that a person made of the step's conflict; it is the result unless the replay makes the same one.
-        The merge of ``upcoming`` is begun as soon as the commit that it stands on is known.
+        ``by_hand`` is the tree that a person made of the step's conflict; it is the result unless the replay makes
+        the same one. The merge of ``upcoming`` is begun as soon as the commit that it stands on is known.
         """
         started = time.perf_counter()
-        record = self.taken_over(step, below, earlier) if not by_hand else None
-        if record is None:
-            record = self._build(step, below, by_hand, upcoming)
-            self._note_landed(record)
-        return record._replace(elapsed_s=round(time.perf_counter() - started, 4))
+        return self._noted(self._build(step, below, by_hand, upcoming), started)
 
-    def taken_over(self, step: PlannedStep, below: str, earlier: Iterable[StepRecord]) -> StepRecord | None:
-        """The result among ``earlier`` that all inputs are those of, if there is one."""
-        record = self._reused(step, below, earlier)
-        if record:
-            self._note_landed(record)
-        return record
+    def _noted(self, record: StepRecord, started: float) -> StepRecord:
+        self._note_landed(record)
+        return record._replace(elapsed_s=round(time.perf_counter() - started, 4))
 
     def _reused(self, step: PlannedStep, below: str, earlier: Iterable[StepRecord]) -> StepRecord | None:
         for old in earlier:

@@ -107,7 +107,7 @@ def predict(stack: Stack, onto: str | None) -> tuple[Plan, list[StepRecord]]:
     known = _known_results(stack)
     below, records = made.base, []
     for step in made.steps:
-        records.append(builder.build(step, below, known[step.name]))
+        records.append(builder.taken_over(step, below, known[step.name]) or builder.build(step, below))
         below = records[-1].commit
     return made, records
 

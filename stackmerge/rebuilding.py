@@ -170,7 +170,7 @@ class Rebuilding:
         record = self._builder.taken_over(step, below, known) if not by_hand else None
         if record is None:
             self._record_taken_over()  # what is built may take long, or never end
-            record = self._builder.build(step, below, (), by_hand, self._upcoming(len(records) + 1))
+            record = self._builder.build(step, below, by_hand, self._upcoming(len(records) + 1))
         if record.outcome == "hazard" and self._options.apply_hazard_edits:
             record = self._rebuilt_with_edits(step, record)
         if must_reuse and not record.reused:
@@ -209,7 +209,7 @@ class Rebuilding:
         result = self._builder.edited(step, record.below, record.tree)
         self._forget_wrong(record, result)
         self._record_resolution(step, record.below, result, "hazard")
-        return self._builder.build(step, record.below, (), by_hand=result)
+        return self._builder.build(step, record.below, by_hand=result)
 
     def _forget_wrong(self, record: StepRecord, result: str) -> None:
         """Forget the recorded answers that made the blocked result: two answers that disagree replay neither."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import Any
 
@@ -122,3 +123,15 @@ def test_they_are_one_record(stack: Sandbox) -> None:
     again = stack.git("rev-list", "--count", "--first-parent", "v1..refs/stackmerge/deploy/journal")
     assert int(before) == len(["start", "four steps", "s5", "s6", "end"])
     assert int(again) == len(["start", "six steps", "end"])
+
+
+def test_the_time_of_a_step_is_that_of_this_rebuild(stack: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = []
+    for seconds in (100.0, 1.0):
+        clock = itertools.count(step=seconds)
+        monkeypatch.setattr("stackmerge.build.time.perf_counter", lambda clock=clock: float(next(clock)))
+        with Repository(stack.path) as repository:
+            run = rebuild_stack(opened(stack, repository), None, Options(fresh=seconds > 1)).run
+        times.append([(step.reused, step.elapsed_s) for step in run.steps])
+    assert all(not reused and elapsed >= 100 for reused, elapsed in times[0])
+    assert all(reused and elapsed < 100 for reused, elapsed in times[1])
