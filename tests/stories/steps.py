@@ -23,6 +23,16 @@ def manifest(*heads: str, prefix: str = "", policies: str = "") -> str:
     return text + (f"policies:\n{policies}" if policies else "")
 
 
+def two_bases(fork: Sandbox, *heads: str) -> None:
+    """Upstream's tags v1 and v2, and heads on v1 that each add a file of their name."""
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("tag", "v1")
+    for head in heads:
+        fork.branch(head, "v1", {head: f"{head}\n"}, head)
+    fork.commit({"a": "aa\n"}, "two")
+    fork.git("tag", "v2")
+
+
 def rebuild(fork: Sandbox, *options: str, code: int = 0) -> Any:
     """Rebuild, expect an exit code, and return what --json says."""
     ran = fork.stackmerge("rebuild", *options, "--json")

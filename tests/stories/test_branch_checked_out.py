@@ -5,15 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.sandbox import Sandbox
-from tests.stories.steps import branches, manifest, rebuild
+from tests.stories.steps import branches, manifest, rebuild, two_bases
 
 
 def test_the_result_stays_a_candidate_until_the_branch_is_free(fork: Sandbox, tmp_path: Path) -> None:
-    fork.commit({"a": "a\n"}, "one")
-    fork.git("tag", "v1")
-    fork.branch("red", "v1", {"red": "red\n"}, "red")
-    fork.commit({"a": "aa\n"}, "two")
-    fork.git("tag", "v2")
+    two_bases(fork, "red")
     fork.manifest(manifest("red"))
     rebuild(fork)
     elsewhere = tmp_path / "elsewhere"
@@ -42,11 +38,7 @@ def test_the_result_stays_a_candidate_until_the_branch_is_free(fork: Sandbox, tm
 
 
 def test_an_undo_waits_until_the_branch_is_free(fork: Sandbox, tmp_path: Path) -> None:
-    fork.commit({"a": "a\n"}, "one")
-    fork.git("tag", "v1")
-    fork.branch("red", "v1", {"red": "red\n"}, "red")
-    fork.commit({"a": "aa\n"}, "two")
-    fork.git("tag", "v2")
+    two_bases(fork, "red")
     fork.manifest(manifest("red"))
     first = rebuild(fork)
     rebuild(fork, "--onto", "v2")

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from tests.sandbox import Sandbox
-from tests.stories.steps import branches, manifest, rebuild
+from tests.stories.steps import branches, manifest, rebuild, two_bases
 
 
 def test_a_branch_with_something_new_is_not_moved(fork: Sandbox) -> None:
-    fork.commit({"a": "a\n"}, "one")
-    fork.git("tag", "v1")
-    fork.branch("red", "v1", {"red": "red\n"}, "red")
-    fork.commit({"a": "aa\n"}, "two")
-    fork.git("tag", "v2")
+    two_bases(fork, "red")
     fork.manifest(manifest("red"))
     rebuild(fork)
     hotfix = fork.branch("hotfix", "deploy", {"fix": "fix\n"}, "hotfix")

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from tests.sandbox import Sandbox
-from tests.stories.steps import branches, manifest, rebuild
+from tests.stories.steps import branches, manifest, rebuild, two_bases
 
 
 def test_back_and_forth(fork: Sandbox) -> None:
-    fork.commit({"a": "a\n"}, "one")
-    fork.git("tag", "v1")
-    fork.branch("red", "v1", {"red": "red\n"}, "red")
-    fork.branch("blue", "v1", {"blue": "blue\n"}, "blue")
-    fork.commit({"a": "aa\n"}, "two")
-    fork.git("tag", "v2")
+    two_bases(fork, "red", "blue")
     lock = fork.path / "stackmerge.lock"
     fork.manifest(manifest("red", prefix="d/"))
     rebuild(fork)
@@ -52,11 +47,7 @@ def test_back_and_forth(fork: Sandbox) -> None:
 
 
 def test_a_rebuild_that_changes_nothing_is_no_state_to_go_back_to(fork: Sandbox) -> None:
-    fork.commit({"a": "a\n"}, "one")
-    fork.git("tag", "v1")
-    fork.branch("red", "v1", {"red": "red\n"}, "red")
-    fork.commit({"a": "aa\n"}, "two")
-    fork.git("tag", "v2")
+    two_bases(fork, "red")
     fork.manifest(manifest("red"))
     first = rebuild(fork)
     rebuild(fork, "--onto", "v2")
@@ -70,11 +61,7 @@ def test_a_rebuild_that_changes_nothing_is_no_state_to_go_back_to(fork: Sandbox)
 
 
 def test_a_lock_that_is_damaged_or_gone_is_written_anew(fork: Sandbox) -> None:
-    fork.commit({"a": "a\n"}, "one")
-    fork.git("tag", "v1")
-    fork.branch("red", "v1", {"red": "red\n"}, "red")
-    fork.commit({"a": "aa\n"}, "two")
-    fork.git("tag", "v2")
+    two_bases(fork, "red")
     lock = fork.path / "stackmerge.lock"
     fork.manifest(manifest("red"))
     for states, onto in enumerate(("v1", "v2"), 1):
