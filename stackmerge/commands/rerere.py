@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from stackmerge import screen
-from stackmerge.options import HERE, Json, Repo
+from stackmerge.commands.options import HERE, Json, Repo
 
 app = typer.Typer(help="The cache of recorded resolutions.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -1,13 +1,12 @@
 """The commands of `stackmerge hazards`."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from stackmerge.commands.options import HERE, MANIFEST, File, Json, Repo, open_stack
 from stackmerge.errors import Exit
-from stackmerge.options import HERE, MANIFEST, File, Json, Repo
 
 app = typer.Typer(
     help="Rules that name merges which are right in text and wrong at run time.",
@@ -52,6 +51,25 @@ def explain(
     show.explained(_rules(repo).get(rule), json)
 
 
+@app.command()
+def check(
+    step: Annotated[str, typer.Argument(metavar="[STEP]", help="The step (default: all).")] = "",
+    repo: Repo = HERE,
+    manifest: File = MANIFEST,
+    json: Json = False,
+) -> None:
+    """Ask the rules about the steps of the last rebuild, or of the planned one before the first."""
+    from stackmerge.hazard.finding import blocks
+    from stackmerge.rebuild import check_hazards
+    from stackmerge.show import hazards as show
+
+    stack = open_stack(repo, manifest)
+    with stack.repository:
+        records = check_hazards(stack, step)
+    show.checked(records, json)
+    raise typer.Exit(Exit.HAZARD if any(blocks(record.hazards) for record in records) else Exit.DONE)
+
+
 def _rules(repo: Path) -> Any:
     """The rules of a repository; the shipped ones alone outside of any."""
     from stackmerge.errors import UsageError
@@ -64,27 +82,3 @@ def _rules(repo: Path) -> Any:
         return load([])
     with repository:
         return load([repository.top / "hazards"])
-
-
-def add_to(top: typer.Typer, open_stack: Callable[[Path, str], Any]) -> None:
-    """Add `hazards` to the command line; ``open_stack`` opens the stack of a repository and a manifest."""
-
-    @app.command()
-    def check(
-        step: Annotated[str, typer.Argument(metavar="[STEP]", help="The step (default: all).")] = "",
-        repo: Repo = HERE,
-        manifest: File = MANIFEST,
-        json: Json = False,
-    ) -> None:
-        """Ask the rules about the steps of the last rebuild, or of the planned one before the first."""
-        from stackmerge.hazard.finding import blocks
-        from stackmerge.rebuild import check_hazards
-        from stackmerge.show import hazards as show
-
-        stack = open_stack(repo, manifest)
-        with stack.repository:
-            records = check_hazards(stack, step)
-        show.checked(records, json)
-        raise typer.Exit(Exit.HAZARD if any(blocks(record.hazards) for record in records) else Exit.DONE)
-
-    top.add_typer(app, name="hazards")
