@@ -28,9 +28,9 @@ from stackmerge.hazard.evaluate import check, verdicts
 from stackmerge.hazard.finding import Sides
 from stackmerge.hazard.library import load, shipped
 from stackmerge.objects import EMPTY_TREE, Objects
+from stackmerge.outcome import Options
 from stackmerge.rawtree import Entry
 from stackmerge.rebuild import rebuild
-from stackmerge.rebuilding import Options
 from stackmerge.repository import Repository
 from stackmerge.stack import open_stack
 

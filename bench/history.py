@@ -38,7 +38,8 @@ from stackmerge.mergefile import merge_file
 from stackmerge.rawtree import Entry
 from stackmerge.replay import Replayer, settled_path
 from stackmerge.repository import Repository
-from stackmerge.resolution import Provenance, Resolutions
+from stackmerge.resolution import Provenance
+from stackmerge.resolutions import Resolutions
 from stackmerge.train import topic
 
 SAME, DIFFERENT, STOPPED = "same tree", "different tree", "stopped"

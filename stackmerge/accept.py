@@ -6,7 +6,8 @@ from pathlib import Path
 
 from stackmerge import lock
 from stackmerge.errors import StackmergeError
-from stackmerge.journal import Journal, Run, stack_ref
+from stackmerge.journal import Journal, stack_ref
+from stackmerge.record import Run
 from stackmerge.refs import Update
 from stackmerge.repository import Repository
 

@@ -11,10 +11,10 @@ import yaml
 
 from stackmerge import accept, lock, manifest
 from stackmerge.errors import UsageError
-from stackmerge.journal import StepRecord
 from stackmerge.manifest import Step
 from stackmerge.objects import Commit
 from stackmerge.plan import Plan, PlannedStep
+from stackmerge.record import StepRecord
 from stackmerge.refs import checked_name
 from stackmerge.repository import Repository
 from stackmerge.stack import Stack

@@ -17,14 +17,15 @@ from stackmerge.ancestry import History
 from stackmerge.errors import StackmergeError
 from stackmerge.hazard.finding import Examined, blocks
 from stackmerge.hazarded import Hazards
-from stackmerge.journal import ConflictRecord, StepRecord
 from stackmerge.manifest import Policy
 from stackmerge.merge import Conflict, Merged
 from stackmerge.objects import Commit, Person
 from stackmerge.plan import PlannedStep
+from stackmerge.record import ConflictRecord, StepRecord
 from stackmerge.replay import Replayed, Replayer, Unresolved, Used, settled_path
 from stackmerge.repository import Repository
-from stackmerge.resolution import Provenance, Resolutions
+from stackmerge.resolution import Provenance
+from stackmerge.resolutions import Resolutions
 
 STEP_TRAILER = "Stackmerge-Step:"
 

@@ -13,7 +13,8 @@ from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.objects import Commit, Person
 from stackmerge.refs import Update
 from stackmerge.repository import Repository
-from stackmerge.resolution import REF, Exact, Fixup, Provenance, Resolution, Resolutions, Text, fixup_key
+from stackmerge.resolution import Exact, Fixup, Provenance, Resolution, Text
+from stackmerge.resolutions import REF, Resolutions, fixup_key
 
 _TRIES = 5
 

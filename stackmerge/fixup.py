@@ -17,7 +17,8 @@ from stackmerge.merge import Conflict
 from stackmerge.mergefile import merge_file
 from stackmerge.objects import Objects
 from stackmerge.rawtree import Entry
-from stackmerge.resolution import Fixup, Resolutions
+from stackmerge.resolution import Fixup
+from stackmerge.resolutions import Resolutions
 
 
 class Fixups:

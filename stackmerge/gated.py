@@ -9,7 +9,7 @@ from stackmerge.errors import UsageError
 from stackmerge.gate.outcome import GateResult
 from stackmerge.gate.spec import Gate
 from stackmerge.gate.telling import GateEnd, Tell
-from stackmerge.journal import LEFT_OUT, Run, StepRecord
+from stackmerge.record import LEFT_OUT, Run, StepRecord
 from stackmerge.stack import Stack
 
 if TYPE_CHECKING:  # what runs gates is read only where there are any: most of what it needs nothing else does

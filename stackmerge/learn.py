@@ -9,7 +9,8 @@ from stackmerge.merge import Conflict, Merged
 from stackmerge.rawtree import COMMIT_MODE, TREE_MODE, Entry
 from stackmerge.replay import Replayed, Replayer, settled_path
 from stackmerge.repository import Repository
-from stackmerge.resolution import Exact, Fixup, Provenance, Resolution, Resolutions
+from stackmerge.resolution import Exact, Fixup, Provenance, Resolution
+from stackmerge.resolutions import Resolutions
 
 
 def learn(

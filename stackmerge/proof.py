@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.merge import Merged
 from stackmerge.objects import Commit
 from stackmerge.rawtree import Entry
+from stackmerge.record import LEFT_OUT, Run, StepRecord
 from stackmerge.repository import Repository
 
 # What each verdict says of a path; those in BAD make a proof fail.

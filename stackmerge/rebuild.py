@@ -10,11 +10,12 @@ from collections import defaultdict
 from stackmerge import accept, gated, plan
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.gate.outcome import GateResult
-from stackmerge.journal import DONE, STOPPED, Run, StepRecord
+from stackmerge.outcome import Options, Outcome
 from stackmerge.plan import Plan, PlannedStep
 from stackmerge.progress.event import Tell, silent
 from stackmerge.progress.presence import Presence
-from stackmerge.rebuilding import Options, Outcome, Rebuilding, builder_of, done_of, finish
+from stackmerge.rebuilding import Rebuilding, builder_of, done_of, finish
+from stackmerge.record import DONE, STOPPED, Run, StepRecord
 from stackmerge.stack import Stack
 from stackmerge.stopped import refuse_stopped
 from stackmerge.worktree import ConflictTree

@@ -4,64 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from stackmerge import accept, gated, proof
 from stackmerge.accept import NotAccepted
 from stackmerge.ancestry import Ancestry
 from stackmerge.build import Builder, Upcoming
-from stackmerge.errors import Exit, StackmergeError, UsageError
+from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.gate.outcome import unproven_on_gpu
 from stackmerge.hazard.finding import Examined, blocks
 from stackmerge.hazard.library import load as load_rules
 from stackmerge.hazarded import Hazards
-from stackmerge.journal import STOPPED, ConflictRecord, Run, StepRecord, stack_ref
+from stackmerge.journal import stack_ref
+from stackmerge.outcome import Options, Outcome
 from stackmerge.plan import Plan, PlannedStep
-from stackmerge.progress.event import ACCEPTING, GATING, PROVING, End, Stage, Start, StepEnd, StepStart, Tell
-from stackmerge.resolution import Provenance, Resolutions
+from stackmerge.progress.event import ACCEPTING, GATING, PROVING, Stage, Start, StepEnd, StepStart, Tell
+from stackmerge.record import STOPPED, ConflictRecord, Run, StepRecord
+from stackmerge.resolution import Provenance
+from stackmerge.resolutions import Resolutions
 from stackmerge.stack import Stack
 from stackmerge.worktree import ConflictTree
-
-
-class Options(NamedTuple):
-    """How to rebuild. ``first`` is the step to begin with; those before it are taken as they are.
-
-    ``gates`` is the order of gating: step, tip or off; ``require_gpu``: a gate that asks for a GPU must pass on one.
-    ``apply_hazard_edits``: make the edits that a rule prescribes where it blocks, and go on.
-    """
-
-    first: str = ""
-    keep_going: bool = False
-    fresh: bool = False
-    gates: str = "step"
-    require_gpu: bool = False
-    apply_hazard_edits: bool = False
-
-
-class Outcome(NamedTuple):
-    """How a rebuild ended. ``note`` says why a good result was not accepted; ``worktree`` where a person must edit."""
-
-    run: Run
-    note: str = ""
-    hint: str = ""
-    worktree: str = ""
-
-    @property
-    def exit_code(self) -> Exit:
-        """What the command line exits with."""
-        by_status = {
-            "complete": Exit.DONE,
-            "conflict": Exit.CONFLICT,
-            "hazard": Exit.HAZARD,
-            "gate": Exit.GATE,
-            "proof": Exit.PROOF,
-        }
-        return by_status.get(self.run.status, Exit.ERROR)
-
-    @property
-    def end(self) -> End:
-        """The last event of a rebuild."""
-        return End(self.run, self.exit_code, self.note, self.hint, self.worktree)
 
 
 def builder_of(stack: Stack, made: Plan, resolutions: Resolutions) -> Builder:

@@ -21,7 +21,7 @@ from stackmerge.merger import Merger
 from stackmerge.objects import Objects
 from stackmerge.rawtree import TREE_MODE, Entry
 from stackmerge.replay_exact import ExactReplay
-from stackmerge.resolution import Resolutions
+from stackmerge.resolutions import Resolutions
 
 if TYPE_CHECKING:
     from stackmerge.replay_text import TextReplay

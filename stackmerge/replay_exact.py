@@ -10,7 +10,8 @@ from stackmerge.merge import Conflict
 from stackmerge.mergefile import merge_file
 from stackmerge.objects import Objects
 from stackmerge.rawtree import Entry
-from stackmerge.resolution import Exact, Resolutions
+from stackmerge.resolution import Exact
+from stackmerge.resolutions import Resolutions
 
 
 class ExactReplay:

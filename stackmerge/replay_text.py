@@ -18,7 +18,8 @@ from stackmerge.mergefile import merge_file
 from stackmerge.merger import Merger
 from stackmerge.objects import Objects
 from stackmerge.rawtree import Entry
-from stackmerge.resolution import Resolutions, Text
+from stackmerge.resolution import Text
+from stackmerge.resolutions import Resolutions
 from stackmerge.similarity import is_rename
 from stackmerge.sweep import brought_back
 

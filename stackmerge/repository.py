@@ -17,7 +17,7 @@ from stackmerge.objects import Objects, Person
 from stackmerge.refs import Refs
 
 if TYPE_CHECKING:
-    from stackmerge.resolution import Resolutions
+    from stackmerge.resolutions import Resolutions
 
 
 class Repository:
@@ -73,7 +73,7 @@ class Repository:
 
     def resolutions(self) -> Resolutions:
         """The resolutions on their ref. Raises StackmergeError when the ref is not a commit of ours."""
-        from stackmerge.resolution import REF, Resolutions  # loaded while git is at work already
+        from stackmerge.resolutions import REF, Resolutions  # loaded while git is at work already
 
         commit = self.refs.get(REF)
         return (

@@ -1,31 +1,13 @@
-"""Resolutions: recorded answers to conflicts, on the ref ``refs/stackmerge/rerere``.
-
-The tree of that ref holds
-
-    rr-cache/<id>/{preimage,postimage}[.k], provenance     text: git rerere's own layout
-    exact/<hash of path>/<n>/{base,ours,theirs,answer}, provenance
-    fixup/<head>/<hash of path>/{before,after}, provenance
-
-so that each file is an object of its own, shared, versioned and safe from pruning.
-"""
+"""A recorded answer to a conflict, of each of the three kinds, and where it comes from."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from stackmerge.errors import StackmergeError
-from stackmerge.objects import EMPTY_TREE, Objects
-from stackmerge.rawtree import TREE_MODE, Entry
-
-REF = "refs/stackmerge/rerere"
-_FILE = 0o100644
-T = TypeVar("T")
-_POSTIMAGE = re.compile(rb"postimage(?:\.(\d+))?")
+from stackmerge.rawtree import Entry
 
 
 class Provenance(NamedTuple):
@@ -80,7 +62,7 @@ class Exact(NamedTuple):
 
     @property
     def id(self) -> str:
-        return _hash(self.path)
+        return hash_of_path(self.path)
 
 
 class Fixup(NamedTuple):
@@ -94,246 +76,11 @@ class Fixup(NamedTuple):
 
     @property
     def id(self) -> str:
-        return f"{self.head[:12]}:{_hash(self.path)[:12]}"
+        return f"{self.head[:12]}:{hash_of_path(self.path)[:12]}"
 
 
 Resolution = Text | Exact | Fixup
 
 
-def _hash(path: str) -> str:
+def hash_of_path(path: str) -> str:
     return hashlib.sha1(os.fsencode(path)).hexdigest()
-
-
-def _list(found: object) -> list[dict[str, object]]:
-    return list(found) if isinstance(found, list) else []
-
-
-def fixup_key(head: str, path: str) -> str:
-    """Where the fixup of a path in the merges of a head is stored."""
-    return f"fixup/{head}/{_hash(path)}"
-
-
-def _suffix(variant: int) -> str:
-    return f".{variant}" if variant else ""
-
-
-class Resolutions:
-    """The resolutions of one tree; additions stay in memory until ``flush``."""
-
-    def __init__(self, objects: Objects, tree: str = EMPTY_TREE) -> None:
-        self._objects = objects
-        self.origin = tree
-        self._tree = tree
-        self._changed: dict[str, dict[bytes, Entry]] = {}
-        self._by_step: dict[str, list[Fixup]] | None = None
-        self._by_merge: list[list[Fixup]] | None = None
-        self.added: list[Resolution] = []
-
-    def flush(self) -> str:
-        """Write what was added; the id of the tree that now holds everything."""
-        changes: dict[str, Entry | None] = {
-            folder: Entry(TREE_MODE, self._objects.write_tree(entries))
-            for folder, entries in self._changed.items()
-        }
-        self._tree = self._objects.edit(self._tree, changes)
-        self._changed.clear()
-        return self._tree
-
-    def extend(self, resolutions: Iterable[Resolution]) -> None:
-        """Add resolutions that another cache of the same repository holds."""
-        for resolution in resolutions:
-            if isinstance(resolution, Text):
-                for provenance in resolution.provenance or (Provenance(),):
-                    images = self._objects.blob(resolution.preimage), self._objects.blob(resolution.postimage)
-                    self.add_text(resolution.id, *images, provenance)
-            elif isinstance(resolution, Exact):
-                self.add_exact(resolution)
-            else:
-                self.add_fixup(resolution)
-
-    def state(self, key: str) -> str:
-        """The id of what is stored at ``key``, empty when nothing is: equal ids, equal answers."""
-        if key in self._changed:
-            return self._objects.write_tree(self._changed[key])
-        entry = self._objects.lookup(self._tree, key)
-        return entry.oid if entry else ""
-
-    # -- text
-
-    def text(self, conflict_id: str) -> list[Text]:
-        """Every complete variant recorded for a rerere id, in git's order."""
-        folder = self._folder(f"rr-cache/{conflict_id}")
-        variants = sorted(int(m[1] or 0) for name in folder if (m := _POSTIMAGE.fullmatch(name)))
-        known = self._read(
-            folder,
-            lambda found: {
-                k: tuple(Provenance.from_json(p) for p in _list(found.get(str(k)))) for k in variants
-            },
-        )
-        return [
-            Text(
-                conflict_id,
-                k,
-                folder[b"preimage" + _suffix(k).encode()].oid,
-                folder[b"postimage" + _suffix(k).encode()].oid,
-                known[k],
-            )
-            for k in variants
-            if b"preimage" + _suffix(k).encode() in folder
-        ]
-
-    def add_text(self, conflict_id: str, preimage: bytes, postimage: bytes, provenance: Provenance) -> Text:
-        """Record an answer; the same answer to the same conflict only gains the provenance.
-
-        One that names no path says nothing new of an answer whose origin is known.
-        """
-        pre, post = self._objects.write_blob(preimage), self._objects.write_blob(postimage)
-        variants = self.text(conflict_id)
-        same = next((t for t in variants if (t.preimage, t.postimage) == (pre, post)), None)
-        used = {t.variant for t in variants}
-        free = next(k for k in range(len(used) + 1) if k not in used)
-        found = same or Text(conflict_id, free, pre, post, ())
-        if provenance in found.provenance or (found.provenance and not provenance.path):
-            return found
-        found = found._replace(provenance=(*found.provenance, provenance))
-        folder = self._folder(f"rr-cache/{conflict_id}")
-        known = self._provenance(folder)
-        known[str(found.variant)] = [p.as_json() for p in found.provenance]
-        suffix = _suffix(found.variant).encode()
-        folder[b"preimage" + suffix], folder[b"postimage" + suffix] = Entry(_FILE, pre), Entry(_FILE, post)
-        self._put(f"rr-cache/{conflict_id}", folder, known)
-        self.added.append(found)
-        return found
-
-    def text_ids(self) -> list[str]:
-        return self._names("rr-cache")
-
-    # -- exact
-
-    def exact(self, path: str) -> list[Exact]:
-        """Every exact answer recorded at ``path``, newest first."""
-        key = f"exact/{_hash(path)}"
-        return [self._read_exact(f"{key}/{n}") for n in sorted(self._names(key), key=int, reverse=True)]
-
-    def _read_exact(self, key: str) -> Exact:
-        folder = self._folder(key)
-        base, ours, theirs, answer = (folder.get(name) for name in (b"base", b"ours", b"theirs", b"answer"))
-        return self._read(
-            folder,
-            lambda found: Exact(
-                found["path"], str(found["kind"]), base, ours, theirs, answer, Provenance.from_json(found)
-            ),
-        )
-
-    def add_exact(self, exact: Exact) -> None:
-        """Record an answer unless the newest one to the same conflict already says so."""
-        for old in self.exact(exact.path):
-            if (old.base, old.ours, old.theirs) == (exact.base, exact.ours, exact.theirs):
-                if old.answer == exact.answer:
-                    return
-                break
-        key = f"exact/{_hash(exact.path)}"
-        number = max((int(n) for n in self._names(key)), default=-1) + 1
-        stages = {b"base": exact.base, b"ours": exact.ours, b"theirs": exact.theirs, b"answer": exact.answer}
-        folder = {name: entry for name, entry in stages.items() if entry}
-        self._put(
-            f"{key}/{number}", folder, {**exact.provenance.as_json(), "path": exact.path, "kind": exact.kind}
-        )
-        self.added.append(exact)
-
-    # -- fixups
-
-    def fixups(self, head: str, step: str) -> list[Fixup]:
-        """The fixups recorded for a head; those of the step's newest earlier head where it has none of its own."""
-        key = f"fixup/{head}"
-        own = [self._read_fixup(f"{key}/{name}", head) for name in self._names(key)]
-        if own or not step:
-            return own
-        earlier = self._fixups_by_step().get(step, [])
-        newest = max(earlier, key=lambda fixup: fixup.provenance.when, default=None)
-        return [fixup for fixup in earlier if newest and fixup.head == newest.head]
-
-    def _fixups_by_step(self) -> dict[str, list[Fixup]]:
-        if self._by_step is None:
-            self._by_step = {}
-            for fixup in self.all_fixups():
-                if fixup.provenance.step:
-                    self._by_step.setdefault(fixup.provenance.step, []).append(fixup)
-        return self._by_step
-
-    def fixups_by_merge(self) -> list[list[Fixup]]:
-        """Every fixup, those that one merge needed together."""
-        if self._by_merge is None:
-            groups: dict[tuple[str, ...], list[Fixup]] = {}
-            for fixup in self.all_fixups():
-                groups.setdefault((fixup.head, *fixup.provenance.parents), []).append(fixup)
-            self._by_merge = list(groups.values())
-        return self._by_merge
-
-    def all_fixups(self) -> Iterator[Fixup]:
-        for head in self._names("fixup"):
-            yield from (
-                self._read_fixup(f"fixup/{head}/{name}", head) for name in self._names(f"fixup/{head}")
-            )
-
-    def all_exact(self) -> Iterator[Exact]:
-        for name in self._names("exact"):
-            yield from (self._read_exact(f"exact/{name}/{n}") for n in self._names(f"exact/{name}"))
-
-    def _read_fixup(self, key: str, head: str) -> Fixup:
-        folder = self._folder(key)
-        before, after = folder.get(b"before"), folder.get(b"after")
-        return self._read(
-            folder, lambda found: Fixup(found["path"], head, before, after, Provenance.from_json(found))
-        )
-
-    def add_fixup(self, fixup: Fixup) -> None:
-        """Record what a merge needs; a new fixup of the same path and head replaces the old one."""
-        stages = {b"before": fixup.before, b"after": fixup.after}
-        folder = {name: entry for name, entry in stages.items() if entry}
-        known = {**fixup.provenance.as_json(), "path": fixup.path}
-        self._put(fixup_key(fixup.head, fixup.path), folder, known)
-        self._by_step = self._by_merge = None
-        self.added.append(fixup)
-
-    # -- the tree below
-
-    def forget(self, key: str) -> bool:
-        """Remove what is stored at ``key`` (a path of the layout above); False when there is nothing."""
-        self.flush()
-        if self._objects.lookup(self._tree, key) is None:
-            return False
-        self._tree = self._objects.edit(self._tree, {key: None})
-        self._by_step = self._by_merge = None
-        return True
-
-    def _folder(self, key: str) -> dict[bytes, Entry]:
-        if key in self._changed:
-            return dict(self._changed[key])
-        entry = self._objects.lookup(self._tree, key)
-        return dict(self._objects.tree(entry.oid)) if entry and entry.mode == TREE_MODE else {}
-
-    def _names(self, key: str) -> list[str]:
-        below = {os.fsdecode(name) for name in self._folder(key)}
-        prefix = key + "/"
-        below |= {k[len(prefix) :].partition("/")[0] for k in self._changed if k.startswith(prefix)}
-        return sorted(below)
-
-    def _put(self, key: str, folder: dict[bytes, Entry], known: Mapping[str, object]) -> None:
-        text = json.dumps(known, indent=1, sort_keys=True) + "\n"
-        folder[b"provenance"] = Entry(_FILE, self._objects.write_blob(text.encode()))
-        self._changed[key] = folder
-
-    def _provenance(self, folder: Mapping[bytes, Entry]) -> dict[str, object]:
-        return self._read(folder, dict)
-
-    def _read(self, folder: Mapping[bytes, Entry], parse: Callable[[dict[str, Any]], T]) -> T:
-        """What ``parse`` makes of a folder's provenance. Raises StackmergeError where that is damaged."""
-        entry = folder.get(b"provenance")
-        try:
-            return parse(json.loads(self._objects.blob(entry.oid)) if entry else {})
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise StackmergeError(
-                f"a provenance record in {REF} is damaged ({entry.oid if entry else 'missing'})",
-                "go back: `git reflog show` and `update-ref`",
-            ) from error

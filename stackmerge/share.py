@@ -7,7 +7,8 @@ from stackmerge.errors import StackmergeError
 from stackmerge.objects import Objects
 from stackmerge.remote import Remote
 from stackmerge.repository import Repository
-from stackmerge.resolution import REF, Resolution, Resolutions
+from stackmerge.resolution import Resolution
+from stackmerge.resolutions import REF, Resolutions
 
 THEIRS = "refs/stackmerge/remote-rerere"
 

@@ -17,7 +17,8 @@ from stackmerge.refs import Update
 from stackmerge.repository import Repository
 
 if TYPE_CHECKING:  # loaded while git is at work already
-    from stackmerge.journal import Journal, Run
+    from stackmerge.journal import Journal
+    from stackmerge.record import Run
 
 
 @dataclass(frozen=True)

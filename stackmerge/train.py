@@ -13,7 +13,8 @@ from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.learn import learn
 from stackmerge.objects import Commit
 from stackmerge.repository import Repository
-from stackmerge.resolution import Exact, Fixup, Provenance, Resolutions, Text
+from stackmerge.resolution import Exact, Fixup, Provenance, Text
+from stackmerge.resolutions import Resolutions
 
 _TOPIC = re.compile(
     r"Merge (?:remote-tracking )?(?:branch(?:es)?|tag|commit) '([^']+)'( of \S+)?|Merge pull request (#\d+)"

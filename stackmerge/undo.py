@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stackmerge import accept
 from stackmerge.errors import StackmergeError, UsageError
-from stackmerge.journal import Run
+from stackmerge.record import Run
 from stackmerge.stack import Stack
 from stackmerge.stopped import replace_stopped
 

@@ -6,8 +6,8 @@ import re
 
 from stackmerge import accept
 from stackmerge.errors import UsageError
-from stackmerge.journal import Run
 from stackmerge.proof import Proof, prove, prove_run
+from stackmerge.record import Run
 from stackmerge.stack import Stack
 
 _NUMBER = re.compile(r"[0-9]{1,6}")  # more digits than any state has are the start of a commit's id

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from stackmerge import ahead
+from stackmerge.outcome import Options
 from stackmerge.rebuild import rebuild as rebuild_stack
-from stackmerge.rebuilding import Options
 from stackmerge.repository import Repository
 from stackmerge.stack import open_stack
 from tests.sandbox import Sandbox

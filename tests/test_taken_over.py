@@ -11,9 +11,9 @@ import pytest
 from stackmerge.build import Builder
 from stackmerge.errors import StackmergeError
 from stackmerge.journal import Journal
+from stackmerge.outcome import Options
 from stackmerge.rebuild import rebuild as rebuild_stack
 from stackmerge.rebuild import resume
-from stackmerge.rebuilding import Options
 from stackmerge.refs import Refs
 from stackmerge.repository import Repository
 from stackmerge.stack import Stack, open_stack

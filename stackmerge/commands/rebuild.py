@@ -66,8 +66,8 @@ def rebuild(
     stack = open_stack(repo, manifest)
     ahead.begin(stack, onto, fresh=fresh)
 
+    from stackmerge.outcome import Options
     from stackmerge.rebuild import rebuild as run
-    from stackmerge.rebuilding import Options
     from stackmerge.show import run as show
     from stackmerge.show.watching import watching
 

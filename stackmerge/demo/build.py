@@ -18,8 +18,8 @@ from stackmerge.demo.history import CONV_STATE, FORK, KEEPER, UPSTREAM, Change
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.git import Git
 from stackmerge.libgit2 import pygit2
+from stackmerge.outcome import Options, Outcome
 from stackmerge.rebuild import rebuild, resume
-from stackmerge.rebuilding import Options, Outcome
 from stackmerge.repository import Repository
 from stackmerge.stack import open_stack
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stackmerge.describe.facts import CommitFact, FileFact
-from stackmerge.journal import StepRecord
 from stackmerge.libgit2 import pygit2
+from stackmerge.record import StepRecord
 from stackmerge.repository import Repository
 
 SHOWN = 30

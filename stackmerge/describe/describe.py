@@ -10,7 +10,7 @@ from stackmerge.describe import limit, rebases, sections
 from stackmerge.describe.gather import Gatherer
 from stackmerge.describe.render import Renderer
 from stackmerge.errors import StackmergeError, UsageError
-from stackmerge.journal import LEFT_OUT, Run
+from stackmerge.record import LEFT_OUT, Run
 from stackmerge.stack import Stack
 
 

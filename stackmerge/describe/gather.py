@@ -21,12 +21,12 @@ from stackmerge.describe.facts import (
 )
 from stackmerge.errors import UsageError
 from stackmerge.gate.outcome import FAILED, TIMED_OUT, GateResult, tail
-from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.plan import PlannedStep
 from stackmerge.publishing import Publishing
+from stackmerge.record import LEFT_OUT, Run, StepRecord
 from stackmerge.replay import Used
 from stackmerge.repository import Repository
-from stackmerge.resolution import Resolutions
+from stackmerge.resolutions import Resolutions
 
 _HOW = {
     "text": "replayed text",

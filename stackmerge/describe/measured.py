@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from stackmerge.describe.facts import BenchFact, Benchmarks
 from stackmerge.gate.outcome import NOT_RUN, GateResult
-from stackmerge.journal import Run, StepRecord
+from stackmerge.record import Run, StepRecord
 from stackmerge.serving.record import Bench
 
 _ORDER = ("gpu", "driver", "cuda", "python", "torch", "triton", "system", "machine", "model", "server")

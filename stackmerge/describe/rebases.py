@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from stackmerge import accept
 from stackmerge.describe.facts import RebaseNote
-from stackmerge.journal import Journal, Run, StepRecord
+from stackmerge.journal import Journal
 from stackmerge.libgit2 import pygit2
+from stackmerge.record import Run, StepRecord
 from stackmerge.replay import Used
 from stackmerge.repository import Repository
 

@@ -15,7 +15,7 @@ from stackmerge.describe.facts import StepFacts
 from stackmerge.describe.sections import Body
 from stackmerge.errors import UsageError
 from stackmerge.gate.outcome import counted
-from stackmerge.journal import LEFT_OUT
+from stackmerge.record import LEFT_OUT
 
 TEMPLATE = "pull_request.md.j2"
 

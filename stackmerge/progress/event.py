@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from stackmerge.errors import Exit
 from stackmerge.gate.telling import GateEnd, GateEvent, GateStart, Note, Tick
-from stackmerge.journal import Run, StepRecord
 from stackmerge.plan import Plan, PlannedStep
+from stackmerge.record import Run, StepRecord
 
 __all__ = [
     "End",

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from stackmerge.gate.outcome import GateResult
-from stackmerge.journal import StepRecord
 from stackmerge.progress.event import (
     GATING,
     MERGING,
@@ -20,6 +19,7 @@ from stackmerge.progress.event import (
     StepEnd,
     StepStart,
 )
+from stackmerge.record import StepRecord
 
 
 class RunningGate(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stackmerge.outcome import Outcome
 from stackmerge.progress import presence
 from stackmerge.progress.event import GATING, MERGING, PLANNING
 from stackmerge.progress.presence import Present
 from stackmerge.progress.progress import Progress, counted, gates_counted
 from stackmerge.rebuild import current
-from stackmerge.rebuilding import Outcome
 from stackmerge.stack import Stack
 
 RUNNING, INTERRUPTED = "running", "interrupted"

@@ -11,12 +11,12 @@ from stackmerge.errors import StackmergeError
 from stackmerge.forge import find as forges
 from stackmerge.forge.base import Forge, Pull
 from stackmerge.forge.token import Token, for_git
-from stackmerge.journal import Run
 from stackmerge.publish import situation, state
 from stackmerge.publish.actions import Action
 from stackmerge.publish.planner import Plan, plan
 from stackmerge.publish.publisher import Publisher, Tools
 from stackmerge.publish.texts import Texts
+from stackmerge.record import Run
 from stackmerge.remote import Remote
 from stackmerge.stack import Stack
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from stackmerge import accept
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.forge.base import CLOSED, MERGED, OPEN, Forge, Pull
-from stackmerge.journal import Run, stack_ref
+from stackmerge.journal import stack_ref
 from stackmerge.publish import state
 from stackmerge.publish.state import Published
 from stackmerge.publish.targets import Target, targets
 from stackmerge.publish.texts import closed_by_us
+from stackmerge.record import Run
 from stackmerge.remote import Remote
 from stackmerge.stack import Stack
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackmerge.journal import LEFT_OUT, Run
+from stackmerge.record import LEFT_OUT, Run
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stackmerge.answer import Used
-from stackmerge.journal import ConflictRecord, Run, StepRecord
 from stackmerge.merge import Conflict, Merged
 from stackmerge.objects import Commit
 from stackmerge.rawtree import Entry
+from stackmerge.record import ConflictRecord, Run, StepRecord
 from stackmerge.report.edits import Edit, edits
 from stackmerge.report.hunks import hunks
 from stackmerge.report.marks import Marked, marked, unmarked

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 from stackmerge.describe.escape import visible
 from stackmerge.gate.outcome import PASSED, GateResult, tail, unproven_on_gpu
-from stackmerge.journal import LEFT_OUT, STOPPED, Run, StepRecord
 from stackmerge.proof import BAD
+from stackmerge.record import LEFT_OUT, STOPPED, Run, StepRecord
 from stackmerge.report.words import conflict_words, hazard_words, stop_words
 
 _LOG_LINES = 50

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackmerge.gate.outcome import unproven_on_gpu
-from stackmerge.journal import STOPPED, Run, StepRecord
 from stackmerge.proof import BAD, VERDICTS
+from stackmerge.record import STOPPED, Run, StepRecord
 from stackmerge.report import attention
 from stackmerge.report.gates import GateGroup, groups
 from stackmerge.report.plots import MeasuredStep, measured_steps

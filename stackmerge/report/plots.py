@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from stackmerge.describe import measured
 from stackmerge.describe.facts import BenchFact, Benchmarks
-from stackmerge.journal import Run
+from stackmerge.record import Run
 from stackmerge.serving.record import SIDES, Bench, Figure
 
 MARGIN = 2.0

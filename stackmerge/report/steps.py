@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from stackmerge.gate.outcome import GateResult
 from stackmerge.hazard.finding import FOUND, NOT_CHECKED, Finding
-from stackmerge.journal import LEFT_OUT, STOPPED, Run, StepRecord
 from stackmerge.plan import PlannedStep
+from stackmerge.record import LEFT_OUT, STOPPED, Run, StepRecord
 from stackmerge.report.conflicts import Conflicts, ConflictView
 from stackmerge.report.gates import Gates, GateView
 from stackmerge.repository import Repository

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from stackmerge.describe.escape import block, code, inline
 from stackmerge.gate.outcome import GateResult, tail, unproven_on_gpu
-from stackmerge.journal import LEFT_OUT, Run, StepRecord
 from stackmerge.plan import PlannedStep
+from stackmerge.record import LEFT_OUT, Run, StepRecord
 from stackmerge.report.words import conflict_words, hazard_words, stop_words
 
 SHORT = 12

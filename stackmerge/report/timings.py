@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackmerge.journal import Run
+from stackmerge.record import Run
 
 SHOWN = 12
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackmerge.hazard.finding import blocks
-from stackmerge.journal import Run, StepRecord
+from stackmerge.record import Run, StepRecord
 
 
 def conflict_words(record: StepRecord) -> list[str]:

@@ -9,7 +9,8 @@ from stackmerge import accept
 from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.gate import gpu
 from stackmerge.gate.facts import facts
-from stackmerge.journal import LEFT_OUT, StepRecord, stack_ref
+from stackmerge.journal import stack_ref
+from stackmerge.record import LEFT_OUT, StepRecord
 from stackmerge.serving.measure import Measured, Workload
 from stackmerge.serving.record import SIDES, Bench
 from stackmerge.stack import Stack

@@ -12,7 +12,7 @@ from stackmerge.screen import clean, out, print_json, say, table
 if TYPE_CHECKING:
     from stackmerge.hazard.rule import Rule
     from stackmerge.hazard.selftest import Proved
-    from stackmerge.journal import StepRecord
+    from stackmerge.record import StepRecord
 
 _LINES = 12
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from stackmerge.gate.outcome import GateResult, unproven_on_gpu
-from stackmerge.journal import LEFT_OUT, Run, StepRecord
+from stackmerge.outcome import Outcome
 from stackmerge.plan import Plan
-from stackmerge.rebuilding import Outcome
+from stackmerge.record import LEFT_OUT, Run, StepRecord
 from stackmerge.screen import SHORT, clean, print_json, say, table
 from stackmerge.show.gates import gate_lines, gate_stop
 from stackmerge.show.hazards import hazard_lines, hazard_stop

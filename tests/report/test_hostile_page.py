@@ -8,7 +8,7 @@ import pytest
 
 from stackmerge.gate.outcome import FAILED, PASSED, GateResult
 from stackmerge.hazard.finding import ALLOWED, Finding
-from stackmerge.journal import ConflictRecord, Run, StepRecord
+from stackmerge.record import ConflictRecord, Run, StepRecord
 from stackmerge.report.model import view
 from stackmerge.report.render import render
 from stackmerge.repository import Repository
