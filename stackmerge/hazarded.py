@@ -7,11 +7,12 @@ from functools import cached_property
 
 from stackmerge.ancestry import Ancestry
 from stackmerge.errors import StackmergeError
+from stackmerge.hazard import languages
 from stackmerge.hazard.finding import Allow, Examined, Sides, blocks
 from stackmerge.hazard.known import Known
 from stackmerge.hazard.library import Rules
 from stackmerge.hazard.relevance import relevant
-from stackmerge.objects import EMPTY_TREE
+from stackmerge.objects import EMPTY_TREE, Objects
 from stackmerge.plan import PlannedStep
 from stackmerge.repository import Repository
 
@@ -98,6 +99,20 @@ class Hazards:
             f"{step.name}: the prescribed edits do not answer {found[0].rule}",
             found[0].hint or "edit by hand",
         )
+
+
+def symbols_of(objects: Objects, tree: str, path: str) -> tuple[str, ...]:
+    """The functions and classes that the conflict markers of a file are in; none where nobody can tell."""
+    entry, language = objects.lookup(tree, path), languages.of(path)
+    if entry is None or not entry.is_file or not language:
+        return ()
+    from stackmerge.hazard import symbols  # which loads a parser
+    from stackmerge.hazard.view import Unreadable, readable
+
+    try:
+        return tuple(symbols.of_conflict(readable(objects.blob(entry.oid)), language))
+    except Unreadable:
+        return ()
 
 
 def base_tree(repository: Repository, ours: str, theirs: str, bases: list[str] | None = None) -> str:

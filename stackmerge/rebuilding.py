@@ -141,7 +141,7 @@ class Rebuilding:
             )
         if record.outcome == "conflict":
             record = record._replace(
-                conflicts=tuple(self._located(step, c, records) for c in record.conflicts)
+                conflicts=tuple(self._located(step, below, c, records) for c in record.conflicts)
             )
         return record
 
@@ -152,11 +152,14 @@ class Rebuilding:
         return Upcoming(step, [] if self._options.fresh else self._known[step.name])
 
     def _located(
-        self, step: PlannedStep, conflict: ConflictRecord, records: Sequence[StepRecord]
+        self, step: PlannedStep, below: str, conflict: ConflictRecord, records: Sequence[StepRecord]
     ) -> ConflictRecord:
         if not conflict.reason or conflict.kind == "fixup":
             return conflict
-        return conflict._replace(where=self._builder.where_it_conflicts(step, conflict.path, records))
+        return conflict._replace(
+            where=self._builder.where_it_conflicts(step, conflict.path, records),
+            symbols=self._builder.symbols(step, below, conflict.path),
+        )
 
     def _stop(self, step: PlannedStep, record: StepRecord) -> Outcome:
         """Lay out the conflict, or what a hazard blocks, for a person."""

@@ -17,16 +17,28 @@ if TYPE_CHECKING:
 
 DONE = ("clean", "replayed", "fixup", "by hand", "landed", "empty")
 STOPPED = ("conflict", "hazard")
+_NAMED = 5
 LEFT_OUT = ("landed", "empty", "skipped", *STOPPED)
 
 
 class ConflictRecord(NamedTuple):
-    """A path that git left unmerged in a step. ``reason`` says why nothing replayed; empty when something did."""
+    """A path that git left unmerged in a step. ``reason`` says why nothing replayed; empty when something did.
+
+    Of one that nothing answered, ``where`` is `base` or the step that it conflicts with, and ``symbols`` are the
+    functions and classes that its hunks are in.
+    """
 
     path: str
     kind: str
     reason: str = ""
     where: str = ""
+    symbols: tuple[str, ...] = ()
+
+    @property
+    def inside(self) -> str:
+        """Its functions and classes in words, the first few by name."""
+        named = ", ".join(self.symbols[:_NAMED])
+        return named + (f" and {len(self.symbols) - _NAMED} more" if len(self.symbols) > _NAMED else "")
 
 
 class StepRecord(NamedTuple):
@@ -61,11 +73,15 @@ class StepRecord(NamedTuple):
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> StepRecord:
         known = {key: value for key, value in found.items() if key in cls._fields}
-        known["conflicts"] = tuple(ConflictRecord(**c) for c in known.get("conflicts", ()))  # type: ignore[attr-defined]
+        known["conflicts"] = tuple(_conflict(c) for c in known.get("conflicts", ()))  # type: ignore[attr-defined]
         known["hazards"] = tuple(Finding.from_json(f) for f in known.get("hazards", ()))  # type: ignore[attr-defined]
         known |= {key: tuple(known.get(key, ())) for key in ("rules", "gates")}  # type: ignore[arg-type]
         known["resolutions"] = tuple(_used(u) for u in known.get("resolutions", ()))  # type: ignore[attr-defined]
         return cls(**known)  # type: ignore[arg-type]
+
+
+def _conflict(found: Mapping[str, object]) -> ConflictRecord:
+    return ConflictRecord(**{**found, "symbols": tuple(found.get("symbols", ()))})  # type: ignore[arg-type]
 
 
 def _used(found: Mapping[str, object]) -> Used:

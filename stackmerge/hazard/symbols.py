@@ -93,12 +93,12 @@ def conflict_views(text: str) -> Views:
     return Views({s: "\n".join(lines[s]) for s in order}, {s: tuple(hunks[s]) for s in order})
 
 
-def of_conflict(text: str, language: str) -> set[str]:
-    """The symbols that the hunks of a file with conflict markers belong to. Raises Unreadable."""
+def of_conflict(text: str, language: str) -> list[str]:
+    """The innermost symbols that the hunks of a file with conflict markers belong to, sorted. Raises Unreadable."""
     views = conflict_views(text)
     found: set[str] = set()
     for side in ("ours", "theirs"):
         symbols = of_text(views.texts[side], language)
         inner = {n for first, last in views.hunks[side] for n in range(first, last + 1)}
         found |= touched(symbols, inner)
-    return found
+    return sorted(name for name in found if not any(other.startswith(f"{name}.") for other in found))

@@ -53,6 +53,7 @@ class ConflictView:
     kind: str
     reason: str
     where: str
+    inside: str
     answers: tuple[AnswerView, ...]
     hunks: tuple[Marked, ...] = ()
     sides: tuple[SideView, ...] = ()
@@ -108,6 +109,7 @@ class Conflicts:
             kind=conflict.kind,
             reason=conflict.reason,
             where="upstream alone" if conflict.where == "base" else conflict.where,
+            inside=conflict.inside,
             answers=_answers(record, conflict.path),
             hunks=found,
             sides=()
@@ -119,7 +121,9 @@ class Conflicts:
         old = self._file(self._objects.lookup(merged.tree, path))
         new = self._file(self._objects.lookup(record.tree, path))
         changed = edits(old or b"", new or b"") if old is not None or new is not None else ()
-        return ConflictView(path, "none: the merge was clean", "", "", _answers(record, path), edits=changed)
+        return ConflictView(
+            path, "none: the merge was clean", "", "", "", _answers(record, path), edits=changed
+        )
 
     def _sides(self, record: StepRecord, stages: Conflict, *, answered: bool) -> tuple[SideView, ...]:
         found = [

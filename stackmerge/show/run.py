@@ -146,6 +146,8 @@ def _detail(record: StepRecord) -> str:
 def _conflicts(record: StepRecord) -> None:
     for conflict in record.unresolved:
         say(f"{clean(record.name)}: {clean(conflict.path)} ({conflict.kind}): {clean(conflict.reason)}")
+        if conflict.symbols:
+            say(f"    in {clean(conflict.inside)}")
         if conflict.where == "base":
             say(f"    {clean(record.name)} conflicts with upstream alone, without the steps below it")
         elif conflict.where:

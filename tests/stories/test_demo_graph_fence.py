@@ -29,6 +29,7 @@ def test_one_conflict_in_one_function_while_the_fence_comes_in_unseen(demo: Demo
     ]  # fmt: skip
     (conflict,) = ran.json["steps"][3]["conflicts"]
     assert (conflict["path"], conflict["kind"], conflict["where"]) == (DISK, "content", "base")
+    assert conflict["symbols"] == ["DiskRowTable.forward_host_ctx"]
     assert demo.git("rev-parse", "5080deploy") == before
 
     text = (demo.worktree() / DISK).read_text()
