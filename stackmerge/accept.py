@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stackmerge import lock
+from stackmerge import lock, worktrees
 from stackmerge.errors import StackmergeError
 from stackmerge.journal import Journal, stack_ref
 from stackmerge.record import Run
@@ -18,14 +18,14 @@ class NotAccepted(StackmergeError):
     """All is well with the rebuild, but its branches cannot move now; it stays a candidate."""
 
 
-class CheckedOut(NotAccepted):
-    """A branch that must move is checked out in a work tree."""
+class BranchInUse(NotAccepted):
+    """A branch that must move is checked out in a work tree, or a rebase or bisect there will go back to it."""
 
-    def __init__(self, branch: str, place: str) -> None:
-        self.branch, self.place = branch, place
+    def __init__(self, found: worktrees.InUse) -> None:
+        self.words = f"branch {found.ref.removeprefix('refs/heads/')} is {found.how} in {found.place}"
+        free = "check out something else" if found.how == "checked out" else "end that"
         super().__init__(
-            f"the result is a candidate: branch {branch} is checked out in {place}",
-            "check out something else there, then run `stackmerge accept`",
+            f"the result is a candidate: {self.words}", f"{free} there, then run `stackmerge accept`"
         )
 
 
@@ -106,6 +106,11 @@ def _updates(repository: Repository, before: Run | None, run: Run, *, force: boo
         now = repository.refs.get(ref)
         if now == new:
             continue
+        if repository.refs.is_symbolic(ref):
+            raise NotAccepted(
+                f"{ref.removeprefix('refs/heads/')} is a symbolic ref, which stands for another branch",
+                f"`git symbolic-ref --delete {ref}` makes room for a branch; then run `stackmerge accept`",
+            )
         if now is not None and now != known.get(ref) and not force:
             raise NotAccepted(
                 f"{ref.removeprefix('refs/heads/')} is at {now[:12]}, where stackmerge did not put it",
@@ -117,11 +122,6 @@ def _updates(repository: Repository, before: Run | None, run: Run, *, force: boo
 
 def _refuse_checked_out(repository: Repository, updates: list[Update]) -> None:
     moving = {update.ref for update in updates}
-    if not moving:
-        return
-    place = ""
-    for line in repository.git.text("worktree", "list", "--porcelain").splitlines():
-        word, _, value = line.partition(" ")
-        place = value if word == "worktree" else place
-        if word == "branch" and value in moving:
-            raise CheckedOut(value.removeprefix("refs/heads/"), place)
+    for found in worktrees.branches_in_use(repository) if moving else ():
+        if found.ref in moving:
+            raise BranchInUse(found)

@@ -28,12 +28,14 @@ class PathAttributes(NamedTuple):
     """What matters of one path's attributes.
 
     ``converts``: a checkout may write other bytes than the blob's; ``only_cr``: and then only carriage returns matter.
+    ``keeps_cr``: git add leaves the line ends of a file alone that has carriage returns in the index.
     """
 
     marker_size: int = 7
     merge: str = "unspecified"
     converts: bool = False
     only_cr: bool = False
+    keeps_cr: bool = False
 
     @classmethod
     def of(cls, values: Mapping[str, str], converts: bool) -> PathAttributes:
@@ -47,6 +49,8 @@ class PathAttributes(NamedTuple):
             and given.isdisjoint(_CONTENT)
             and values.get("eol", "") != "crlf"
             and os.linesep == "\n",
+            keeps_cr=given.isdisjoint(_CONTENT)
+            and (values.get("text") == "auto" or (converts and given.isdisjoint(_LINE_ENDS))),
         )
 
     def leave(self, data: bytes) -> bool:
@@ -151,11 +155,20 @@ class Attributes:
         done = self._git.run("cat-file", "--filters", f"--path={path}", oid, directory=self.directory)
         return done.stdout
 
-    def cleaned(self, path: str, data: bytes, attributes: PathAttributes) -> str:
-        """Write the blob that ``git add`` would make of a file ``path`` with these bytes; its id."""
-        if attributes.leave(data):
+    def cleaned(self, path: str, data: bytes, attributes: PathAttributes, ours: bytes = b"") -> str:
+        """Write the blob that ``git add`` would make of a file ``path`` with these bytes; its id.
+
+        ``ours`` is what stands there: its line ends decide where git is to find out by itself (git's `convert.c`).
+        """
+        if attributes.leave(data) or (attributes.keeps_cr and _has_crlf(ours)):
             return self._objects.write_blob(data)
         done = self._git.run(
             "hash-object", "-w", "--stdin", f"--path={path}", stdin=data, directory=self.directory
         )
         return done.stdout.decode().strip()
+
+
+def _has_crlf(data: bytes) -> bool:
+    """Does a text have line ends of Windows? One with a lone carriage return or a zero byte is none."""
+    count = data.count(b"\r\n")
+    return bool(count) and count == data.count(b"\r") and b"\0" not in data

@@ -27,9 +27,10 @@ def save(repository: Repository, resolutions: Resolutions, subject: str) -> str:
         if current.origin == resolutions.origin:
             tree = resolutions.flush()
         else:
-            current.extend(resolutions.added)
+            resolutions.repeat_in(current)
             tree = current.flush()
         if last and repository.objects.commit(last).tree == tree:
+            resolutions.saved(tree)
             return last
         writer = Person.tool(time.time())
         commit = Commit(tree, (last,) if last else (), writer, writer, f"{subject}\n")
@@ -38,6 +39,7 @@ def save(repository: Repository, resolutions: Resolutions, subject: str) -> str:
             repository.refs.transaction([Update(REF, new, last)], f"stackmerge: {subject}")
         except StackmergeError:
             continue
+        resolutions.saved(tree)
         return new
     raise StackmergeError(
         f"{REF} keeps moving under us", "is another stackmerge training? run it again later"

@@ -81,10 +81,11 @@ class Fixups:
             return (fixup.after,)
         stages = (fixup.before, now, fixup.after)
         contents = [self._objects.blob(stage.oid) for stage in stages if stage and stage.is_file]
-        if fixup.after is None or len(contents) < len(stages):
+        if fixup.before is None or now is None or fixup.after is None or len(contents) < len(stages):
             return None
         merged = merge_file(self._git, contents[0], contents[1], contents[2], PathAttributes())
-        return (Entry(fixup.after.mode, self._objects.write_blob(merged)),) if merged is not None else None
+        mode = now.mode if fixup.before.mode == fixup.after.mode else fixup.after.mode
+        return (Entry(mode, self._objects.write_blob(merged)),) if merged is not None else None
 
     def _came_with_others(self, fixup: Fixup, below: str) -> bool:
         """Did the file come with what was below then and is not below now, rather than go away since?"""

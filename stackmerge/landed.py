@@ -67,9 +67,9 @@ class Landed:
         candidates = self._gained(since).get(paths, [])
         if not paths or not candidates:
             return ""
-        wanted, undone = self._patch_id(before, after), self._patch_id(after, before)
+        wanted, undone = self._patch(before, after), self._patch(after, before)
         for commit in candidates:  # newest first: a revert that is newer than the change takes it away
-            found = self._patch_id(self._objects.parent_tree(commit), self._objects.commit(commit).tree)
+            found = self._patch(self._objects.parent_tree(commit), self._objects.commit(commit).tree)
             if found == undone:
                 return ""
             if found == wanted:
@@ -87,7 +87,16 @@ class Landed:
                 gained[frozenset(changed)].append(str(commit.id))
         return gained
 
-    def _patch_id(self, before: str, after: str) -> str:
+    def _patch(self, before: str, after: str) -> tuple[object, ...]:
+        """What tells a change from others: its patch id, which knows the context but no white space, and its lines."""
         self._objects.write_tree({})  # libgit2 does not know the empty tree unless it is there
         old, new = (self._repository.raw[tree].peel(pygit2.Tree) for tree in (before, after))
-        return str(new.diff_to_tree(old, swap=True).patchid)
+        diff = new.diff_to_tree(old, swap=True)
+        lines = tuple(
+            (line.origin, line.raw_content)
+            for patch in diff
+            for hunk in (patch.hunks if patch else ())
+            for line in hunk.lines
+            if line.origin != " "
+        )
+        return (str(diff.patchid), lines)

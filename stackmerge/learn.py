@@ -66,7 +66,7 @@ def _learn_conflict(
     provenance: Provenance,
 ) -> None:
     objects, path = repository.objects, settled_path(conflict)
-    answer = objects.lookup(result, path)
+    answer = objects.lookup(result, path) if conflict.staged else None
     if answer and answer.mode == TREE_MODE:
         answer = None
     provenance = provenance._replace(path=path)

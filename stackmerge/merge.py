@@ -14,19 +14,24 @@ from stackmerge.rawtree import Entry
 
 
 class Conflict(NamedTuple):
-    """One path that git left unmerged, with its stages and git's words for it."""
+    """One path that git left unmerged, with its stages and git's words for it.
+
+    Of some conflicts, such as a directory that was renamed to two others, git only tells, and leaves no stages. Such a
+    one has ``staged`` False, no ``base``, and what stands at its path in either head: two that agree are the same.
+    """
 
     path: str
     kind: str
     base: Entry | None = None
     ours: Entry | None = None
     theirs: Entry | None = None
+    staged: bool = True
 
     @property
     def is_text(self) -> bool:
         """rerere looks at a path when stages 2 and 3 are regular files (RERERE.md)."""
         sides = self.ours and self.ours.is_file and self.theirs and self.theirs.is_file
-        return bool(sides) and (self.base is None or self.base.is_file)
+        return self.staged and bool(sides) and (self.base is None or self.base.is_file)
 
 
 class Merged(NamedTuple):
@@ -48,30 +53,31 @@ def read_answer(tokens: Iterator[bytes]) -> Merged:
         info, _, path = token.partition(b"\t")
         mode, oid, stage = info.decode().split(" ")
         stages.setdefault(os.fsdecode(path), {})[int(stage)] = Entry(int(mode, 8), oid)
-    kinds = _read_kinds(tokens)
-    return Merged(
-        tree,
-        tuple(
-            Conflict(path, _kind(kinds.get(path, []), found), found.get(1), found.get(2), found.get(3))
-            for path, found in stages.items()
-        ),
-    )
+    told = list(_read_told(tokens))
+    kinds: dict[str, list[str]] = {}
+    for paths, kind in told:
+        for one in paths:
+            kinds.setdefault(one, []).append(kind)
+    found = [
+        Conflict(name, _kind(kinds.get(name, []), at), at.get(1), at.get(2), at.get(3))
+        for name, at in stages.items()
+    ]
+    only_told = dict.fromkeys((paths[0], kind) for paths, kind in told if not stages.keys() & set(paths))
+    found += [Conflict(name, kind, staged=False) for name, kind in only_told]
+    return Merged(tree, tuple(found) or (Conflict("", "unknown", staged=False),))
 
 
-def _read_kinds(tokens: Iterator[bytes]) -> dict[str, list[str]]:
-    """The conflict types that git reports, by path.
+def _read_told(tokens: Iterator[bytes]) -> Iterator[tuple[list[str], str]]:
+    """The conflicts that git tells of: the paths and the kind of each.
 
     git ends the list with an empty token, or, where a submodule conflicts, with advice in prose.
     """
-    kinds: dict[str, list[str]] = {}
     while (count := next(tokens, b"")).isdigit():
         paths = [os.fsdecode(next(tokens)) for _ in range(int(count))]
-        said = re.fullmatch(rb"CONFLICT \((.*)\)", next(tokens))
+        said = re.fullmatch(rb"CONFLICT ?\((.*)\)", next(tokens))
         next(tokens)
-        if said:
-            for path in paths:
-                kinds.setdefault(path, []).append(said[1].decode())
-    return kinds
+        if said and paths:
+            yield paths, said[1].decode()
 
 
 def _kind(said: list[str], stages: dict[int, Entry]) -> str:

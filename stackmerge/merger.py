@@ -99,6 +99,19 @@ class Merger:
         self._go_on()
         return merged
 
+    def _completed(self, merged: Merged, ours: str, theirs: str) -> Merged:
+        """With what stands in both heads at the paths of conflicts that git left no stages of."""
+        if all(conflict.staged for conflict in merged.conflicts):
+            return merged
+        trees = [self._objects.commit(head).tree for head in (ours, theirs)]
+        found = []
+        for conflict in merged.conflicts:
+            if not conflict.staged:
+                one, other = (self._objects.lookup(tree, conflict.path) for tree in trees)
+                conflict = conflict._replace(ours=one, theirs=other)
+            found.append(conflict)
+        return merged._replace(conflicts=tuple(found))
+
     def merge_trees(self, base: str, ours: str, theirs: str) -> Merged:
         """Three-way merge of trees: what a cherry-pick is, and what the proof compares with."""
         return self.merge(*self._as_commits(base, ours, theirs))
@@ -181,7 +194,7 @@ class Merger:
         try:
             if self._push:
                 read_answer(self._child.tokens())
-            return read_answer(self._child.tokens())
+            return self._completed(read_answer(self._child.tokens()), ours, theirs)
         except EOFError:  # it died of this merge, and says why to one who asks for nothing else
             self.close()
             return self._alone(ours, theirs)
@@ -193,4 +206,4 @@ class Merger:
         if not done.stdout:  # git 2.39 says 1 of a commit that is not there, too
             raise GitFailed(asked, done.returncode, done.stderr.decode(errors="replace"))
         answer = [b"1" if done.returncode == 0 else b"0", *done.stdout.split(b"\0")]
-        return read_answer(iter(answer))
+        return self._completed(read_answer(iter(answer)), ours, theirs)

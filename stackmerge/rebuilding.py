@@ -176,11 +176,11 @@ class Rebuilding:
         return self._builder.build(step, record.below, by_hand=result)
 
     def _forget_wrong(self, record: StepRecord, result: str) -> None:
-        """Forget the recorded answers that made the blocked result: two answers that disagree replay neither."""
+        """Forget the step's recorded answers that made a wrong result: two answers that disagree replay neither."""
         different = self._repository.objects.diff(record.tree, result)
         for used in record.resolutions:
             if used.kind == "text" and used.path in different:
-                self._resolutions.forget(used.key)
+                self._resolutions.forget_text_of(used.id, used.path, record.name, record.head)
 
     def take_resolution(self, run: Run) -> Outcome:
         """Take what a person made of the conflict, record it, and go on."""

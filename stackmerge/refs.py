@@ -40,7 +40,14 @@ class Refs:
     def get(self, ref: str) -> str | None:
         """The object that ``ref`` points to, or None."""
         found = self._repository.references.get(ref)
-        return str(found.resolve().target) if found is not None else None
+        try:
+            return str(found.resolve().target) if found is not None else None
+        except (KeyError, pygit2.GitError):  # a symbolic ref to nothing
+            return None
+
+    def is_symbolic(self, ref: str) -> bool:
+        found = self._repository.references.get(ref)
+        return found is not None and isinstance(found.target, str)
 
     def below(self, prefix: str) -> Iterator[tuple[str, str]]:
         """Every ref whose name starts with ``prefix``, with its object, in order of name.

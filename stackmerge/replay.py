@@ -73,7 +73,8 @@ class Replayer:
             else:
                 entry, how = answer
                 used += how
-                self._settle(conflict, entry, merged.tree, changes)
+                if conflict.staged:
+                    self._settle(conflict, entry, merged.tree, changes)
         tree = self._objects.edit(merged.tree, changes)
         if unresolved:
             return Replayed(tree, tuple(used), tuple(unresolved))
@@ -107,7 +108,7 @@ class Replayer:
         return text or Unresolved(conflict, exact)
 
     def _policy(self, conflict: Conflict) -> Answer | None:
-        for policy in self._policies:
+        for policy in self._policies if conflict.staged else ():
             if policy.covers(conflict.path, conflict.kind):
                 sides = {"ours": conflict.ours, "theirs": conflict.theirs, "delete": None}
                 return sides[policy.take], (Used(conflict.path, "policy", policy.take),)

@@ -58,7 +58,8 @@ class ExactReplay:
             return None
         base, ours, theirs = (self._objects.blob(entry.oid) for entry in (then, now, exact.answer))
         merged = merge_file(self._git, base, ours, theirs, PathAttributes())
-        return (Entry(now.mode, self._objects.write_blob(merged)),) if merged is not None else None
+        mode = now.mode if exact.answer.mode == then.mode else exact.answer.mode
+        return (Entry(mode, self._objects.write_blob(merged)),) if merged is not None else None
 
     def _change(self, base: Entry, side: Entry) -> tuple[object, ...]:
         """The lines that a side removes and adds, without their places."""

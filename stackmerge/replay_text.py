@@ -108,7 +108,9 @@ class TextReplay:
         return _Refused(trouble, tuple(texts)) if trouble else self._settled(place, image, texts)
 
     def _settled(self, place: _Place, data: bytes, texts: Sequence[Text]) -> Answer:
-        oid = self._merger.attributes.cleaned(place.path, data, place.attributes)
+        side = place.conflict.ours
+        ours = self._objects.blob(side.oid) if side and place.attributes.keeps_cr else b""
+        oid = self._merger.attributes.cleaned(place.path, data, place.attributes, ours)
         return Entry(place.there.mode, oid), tuple(self._used(place, text) for text in texts)
 
     def _used(self, place: _Place, text: Text) -> Used:

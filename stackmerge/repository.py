@@ -63,6 +63,10 @@ class Repository:
         """Our directory beside the objects: locks and work trees."""
         return self.common_dir / "stackmerge"
 
+    def private_to(self, stack: str) -> Path:
+        """Our directory for one stack; no two stacks share one."""
+        return self.private / stack.replace("%", "%25").replace("/", "%2F")
+
     @cached_property
     def attributes(self) -> Attributes:
         return Attributes(self.git, self.objects)

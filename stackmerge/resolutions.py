@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from stackmerge.errors import StackmergeError
@@ -30,6 +30,11 @@ _POSTIMAGE = re.compile(rb"postimage(?:\.(\d+))?")
 
 def _list(found: object) -> list[dict[str, object]]:
     return list(found) if isinstance(found, list) else []
+
+
+def _is_of(one: Provenance, path: str, step: str, head: str) -> bool:
+    """Is an answer recorded for a step at a path, or for who knows what?"""
+    return one.path in ("", path) and (one.head == head or one.step in ("", step))
 
 
 def fixup_key(head: str, path: str) -> str:
@@ -51,6 +56,7 @@ class Resolutions:
         self._changed: dict[str, dict[bytes, Entry]] = {}
         self._by_step: dict[str, list[Fixup]] | None = None
         self._by_merge: list[list[Fixup]] | None = None
+        self._unsaved: list[Callable[[Resolutions], object]] = []
         self.added: list[Resolution] = []
 
     def flush(self) -> str:
@@ -62,6 +68,21 @@ class Resolutions:
         self._tree = self._objects.edit(self._tree, changes)
         self._changed.clear()
         return self._tree
+
+    def _added(self, resolution: Resolution) -> None:
+        self.added.append(resolution)
+        self._unsaved.append(lambda other: other.extend([resolution]))
+
+    def repeat_in(self, other: Resolutions) -> None:
+        """Do in ``other`` what was done here since the last save, in its order."""
+        for change in self._unsaved:
+            change(other)
+
+    def saved(self, tree: str) -> None:
+        """Everything up to here is on the ref, whose tree is ``tree`` now."""
+        self._unsaved.clear()
+        if tree == self._tree:
+            self.origin = tree
 
     def extend(self, resolutions: Iterable[Resolution]) -> None:
         """Add resolutions that another cache of the same repository holds."""
@@ -126,7 +147,7 @@ class Resolutions:
         suffix = _suffix(found.variant).encode()
         folder[b"preimage" + suffix], folder[b"postimage" + suffix] = Entry(_FILE, pre), Entry(_FILE, post)
         self._put(f"rr-cache/{conflict_id}", folder, known)
-        self.added.append(found)
+        self._added(found)
         return found
 
     def text_ids(self) -> list[str]:
@@ -163,7 +184,7 @@ class Resolutions:
         self._put(
             f"{key}/{number}", folder, {**exact.provenance.as_json(), "path": exact.path, "kind": exact.kind}
         )
-        self.added.append(exact)
+        self._added(exact)
 
     # -- fixups
 
@@ -218,7 +239,7 @@ class Resolutions:
         known = {**fixup.provenance.as_json(), "path": fixup.path}
         self._put(fixup_key(fixup.head, fixup.path), folder, known)
         self._by_step = self._by_merge = None
-        self.added.append(fixup)
+        self._added(fixup)
 
     # -- the tree below
 
@@ -229,7 +250,35 @@ class Resolutions:
             return False
         self._tree = self._objects.edit(self._tree, {key: None})
         self._by_step = self._by_merge = None
+        self._unsaved.append(lambda other: other.forget(key))
         return True
+
+    def forget_text_of(self, conflict_id: str, path: str, step: str, head: str) -> None:
+        """Forget what a text answer says of a step at a path; the whole answer where it says nothing of others."""
+        for text in self.text(conflict_id):
+            kept = [one for one in text.provenance if not _is_of(one, path, step, head)]
+            if len(kept) < len(text.provenance):
+                self._keep_only(text, kept)
+        self._unsaved.append(lambda other: other.forget_text_of(conflict_id, path, step, head))
+
+    def _keep_only(self, text: Text, provenance: Sequence[Provenance]) -> None:
+        key = f"rr-cache/{text.id}"
+        folder, suffix = self._folder(key), _suffix(text.variant).encode()
+        known = self._provenance(folder)
+        if provenance:
+            known[str(text.variant)] = [one.as_json() for one in provenance]
+        else:
+            known.pop(str(text.variant), None)
+            folder = {
+                name: entry
+                for name, entry in folder.items()
+                if name not in (b"preimage" + suffix, b"postimage" + suffix)
+            }
+        if provenance or any(_POSTIMAGE.fullmatch(name) for name in folder):
+            self._put(key, folder, known)
+        else:
+            self.flush()
+            self._tree = self._objects.edit(self._tree, {key: None})
 
     def _folder(self, key: str) -> dict[bytes, Entry]:
         if key in self._changed:

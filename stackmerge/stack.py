@@ -42,7 +42,7 @@ class Stack:
     @property
     def directory(self) -> Path:
         """Our private directory for this stack, inside the repository."""
-        return self.repository.private / self.name.replace("/", "%")
+        return self.repository.private_to(self.name)
 
     def last_run(self) -> Run | None:
         return self.journal.read()

@@ -55,9 +55,9 @@ def undo(stack: Stack, number: int | None = None) -> Run:
         assert run is not None
         try:
             accept.accept(stack.repository, stack.journal, run, stack.manifest.lock_path)
-        except accept.CheckedOut as error:
+        except accept.BranchInUse as error:
             raise StackmergeError(
-                f"branch {error.branch} is checked out in {error.place}, so it cannot go back yet",
+                f"{error.words}, so it cannot go back yet",
                 "switch away from it there, then `stackmerge accept` finishes this undo",
             ) from error
         return run

@@ -28,7 +28,7 @@ class ConflictTree:
     def __init__(self, repository: Repository, stack: str) -> None:
         self._repository = repository
         self._git = repository.git
-        self.path = repository.private / stack.replace("/", "%") / "worktree"
+        self.path = repository.private_to(stack) / "worktree"
 
     @property
     def exists(self) -> bool:
@@ -43,7 +43,7 @@ class ConflictTree:
         self._git.run("read-tree", "--reset", "-u", tree, work_tree=self.path)
         # By the ignore rules of the new tree; what they ignore, such as build outputs, `git add` does not take.
         self._git.run("clean", "-d", "--force", "--force", "--quiet", work_tree=self.path)
-        unmerged = list(conflicts)
+        unmerged = [conflict for conflict in conflicts if conflict.staged]
         self._git.run("update-index", "-z", "--index-info", stdin=_stages(unmerged), work_tree=self.path)
         for conflict in unmerged:
             if conflict.kind == "fixup":
@@ -102,7 +102,7 @@ class ConflictTree:
             )
         self._refuse_given_up(below)
         tree = self._git.text("write-tree", work_tree=self.path)
-        self._refuse_markers(tree, theirs)
+        self._refuse_markers(tree, self._repository.objects.commit(below).tree, theirs)
         return tree
 
     def untouched(self, tree: str) -> bool:
@@ -129,12 +129,15 @@ class ConflictTree:
                 f"the merge in {self.path} was given up, not resolved", "`stackmerge abort`, then rebuild"
             )
 
-    def _refuse_markers(self, tree: str, theirs: str) -> None:
-        """Markers of the path's own size must be gone, unless one side has such lines as its content."""
+    def _refuse_markers(self, tree: str, ours: str, theirs: str) -> None:
+        """Markers of the path's own size must be gone, unless one side has such lines as its content.
+
+        The sides are those of the step: a person may have committed in the work tree.
+        """
         from stackmerge import rerere  # every rebuild looks for the work tree, few have one
 
         objects = self._repository.objects
-        sides = [self._git.text("rev-parse", "HEAD^{tree}", work_tree=self.path), theirs]
+        sides = [ours, theirs]
         changed = objects.diff(sides[0], tree)
         sizes = self._marker_sizes(changed)
         for path, (_, now) in sorted(changed.items()):

@@ -55,6 +55,34 @@ def test_contents_are_converted_as_git_converts_them(fork: Sandbox, config: dict
                 assert (line, name, cleaned) == (line, name, by_git)
 
 
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: "-".join(c.values()) or "plain")
+@pytest.mark.parametrize(
+    "line", ["", "text=auto", "text", "-text", "eol=crlf", "text=auto eol=crlf", "text=auto ident"]
+)
+def test_line_ends_that_are_there_decide_as_git_lets_them(
+    fork: Sandbox, config: dict[str, str], line: str
+) -> None:
+    """`git add` leaves the line ends of a file alone that has those of Windows, where it is to find out itself."""
+    for key, value in config.items():
+        fork.git("config", key, value)
+    fork.commit({".gitattributes": f"* {line}\n" if line else "# none\n"}, "base")
+    with Repository(fork.path) as repository:
+        repository.attributes.use(fork.git("rev-parse", "HEAD^{tree}"))
+        for there in DATA:
+            for now in DATA:
+                path, ours = f"{there}-{now}", repository.objects.write_blob(DATA[there])
+                fork.git("update-index", "--add", "--cacheinfo", f"100644,{ours},{path}")
+                (fork.path / path).write_bytes(DATA[now])
+                fork.git("add", "--", path)
+                found = repository.attributes.of([path])[path]
+                if line == "text=auto ident" and b"\r" in DATA[there]:
+                    continue  # an id and line ends at once: converted as a new file would be
+                cleaned = repository.attributes.cleaned(path, DATA[now], found, DATA[there])
+                assert (line, there, now, cleaned) == (
+                    line, there, now, fork.git("rev-parse", f":{path}"),
+                )  # fmt: skip
+
+
 def git_bytes(fork: Sandbox, *args: str) -> bytes:
     return subprocess.run(
         ["git", *args], cwd=fork.path, env=fork.environment, check=True, capture_output=True

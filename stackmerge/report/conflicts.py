@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stackmerge.answer import Used
 from stackmerge.merge import Conflict, Merged
 from stackmerge.objects import Commit
-from stackmerge.rawtree import Entry
+from stackmerge.rawtree import TREE_MODE, Entry
 from stackmerge.record import ConflictRecord, Run, StepRecord
 from stackmerge.report.edits import Edit, edits
 from stackmerge.report.hunks import hunks
@@ -146,6 +146,8 @@ class Conflicts:
         if entry == base:
             return "as it was in the merge base"
         kind = _MODES.get(entry.mode, "")
+        if entry.mode == TREE_MODE:
+            return f"directory, {entry.oid[:12]}"
         if entry.mode == _SUBMODULE:
             return f"{kind}at {entry.oid[:12]}"
         data = self._objects.blob(entry.oid)

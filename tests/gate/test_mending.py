@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,33 @@ def test_a_fixup_of_another_source_explains_nothing_and_the_ways_out_are_named(f
     fork.git("checkout", "-q", "--detach", cwd=elsewhere)
     assert fork.stackmerge("accept").code == 0
     assert fork.show("deploy", "base.txt") == "evil"
+
+
+def test_mending_one_step_forgets_no_answer_of_another(fork: Sandbox) -> None:
+    """Both steps conflict alike, each in a file of its own, and one of the answers is wrong."""
+    lines = "".join(f"{n}\n" for n in range(9))
+    before = {name: f"{lines}x\n\n{name}\n{lines}" for name in ("p", "q")}
+    fork.commit(before, "one")
+    for step, name in (("one", "p"), ("two", "q")):
+        fork.branch(step, "main", {name: before[name].replace("x\n", "t\n")}, step)
+    fork.commit({name: text.replace("x\n", "o\n") for name, text in before.items()}, "two")
+    gates = [{"name": "no-bad", "run": shell("! grep -q bad p")}]
+    manifest = {"stack": "deploy", "base": "main", "gates": gates}
+    steps = [{"name": step, "merge": step} for step in ("one", "two")]
+    fork.manifest(json.dumps({**manifest, "steps": steps}))
+    for name, answer, options in (("p", "bad", ("rebuild",)), ("q", "two", ("continue",))):
+        ran = fork.stackmerge(*options, "--json")
+        assert ran.code == 3, ran.err
+        mend(fork, Path(ran.json["worktree"]), {name: before[name].replace("x\n", f"{answer}\n")})
+    ran = fork.stackmerge("continue", "--json")
+    assert ran.code == 5, ran.err
+    mend(fork, Path(ran.json["worktree"]), {"p": before["p"].replace("x\n", "good\n")})
+
+    done = fork.stackmerge("continue", "--json")
+    assert done.code == 0, done.err
+    assert "\ngood\n" in fork.show("deploy", "p")
+    assert "\ntwo\n" in fork.show("deploy", "q")
+    assert fork.stackmerge("rebuild", "--fresh").code == 0
 
 
 def test_a_gate_that_printed_nothing_has_no_end_of_its_log(fork: Sandbox) -> None:

@@ -98,6 +98,18 @@ def test_continue_waits_until_everything_is_resolved(fork: Sandbox) -> None:
     )
 
 
+def test_markers_that_a_person_commits_are_seen(fork: Sandbox) -> None:
+    two_heads_that_change_one_line(fork)
+    stopped = rebuild(fork, code=3)
+    fork.git("commit", "-q", "-a", "-m", "merged", cwd=Path(stopped["worktree"]))
+    marked = fork.stackmerge("continue")
+    assert marked.code == 1
+    assert marked.err.startswith("error: a still holds conflict markers\nhint: ")
+    resolve(fork, stopped, {"a": nine(l1="purple")})
+    fork.git("commit", "-q", "--amend", "-m", "merged", cwd=Path(stopped["worktree"]))
+    assert outcomes(go_on(fork)) == {"red": "clean", "blue": "replayed"}
+
+
 def test_abort_leaves_nothing_behind(fork: Sandbox) -> None:
     two_heads_that_change_one_line(fork)
     before = branches(fork)

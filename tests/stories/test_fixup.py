@@ -74,3 +74,25 @@ def test_one_that_is_learned_later_is_not_missed_by_results_made_before(fork: Sa
     assert fork.stackmerge("train", "v1..deploy").code == 0
     stopped = rebuild(fork, code=3)
     assert "they meet the other way round" in stopped["steps"][-1]["conflicts"][0]["reason"]
+
+
+def test_a_mode_that_upstream_changes_stays_changed(fork: Sandbox) -> None:
+    """The fixup changed lines and no mode, so the mode is upstream's."""
+    before = "".join(f"{n}\n" for n in range(1, 40))
+    fork.commit({"tool": before}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"red": "red\n"}, "red")
+    fork.git("checkout", "-q", "-b", "deploy", "v1")
+    fork.git("merge", "-q", "--no-ff", "--no-commit", "red")
+    fork.commit({"tool": before.replace("30\n", "fixed\n")}, "Merge branch 'red'")
+    fork.git("checkout", "-q", "main")
+    assert fork.stackmerge("adopt", "--base", "v1", "--tip", "deploy").code == 0
+    fork.write({"tool": before.replace("5\n", "five\n", 1)})
+    fork.git("update-index", "--chmod=+x", "tool")
+    fork.git("commit", "-q", "-m", "two")
+    fork.git("tag", "v2")
+
+    assert outcomes(rebuild(fork, "--onto", "v2")) == {"red": "fixup"}
+    assert fork.git("ls-tree", "deploy", "tool").startswith("100755 ")
+    assert "\nfixed\n" in fork.show("deploy", "tool")
+    assert "\nfive\n" in fork.show("deploy", "tool")

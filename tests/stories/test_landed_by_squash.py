@@ -123,3 +123,16 @@ def test_a_head_that_landed_before_the_first_rebuild_is_left_out_too(fork: Sandb
     first = rebuild(fork)
     assert outcomes(first) == {"red": "landed", "blue": "clean"}
     assert fork.show("deploy", "a").startswith("crimson\n")
+
+
+def test_a_change_that_differs_in_white_space_has_not_landed(fork: Sandbox) -> None:
+    """In Python it says something else, and git merges it as a conflict."""
+    before = "def f(a):\n    if a:\n        g()\n    h()\n"
+    fork.commit({"w.py": before}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"w.py": before.replace("    h", "        i()\n    h")}, "i where a")
+    fork.manifest(manifest("red"))
+    rebuild(fork)
+    fork.commit({"w.py": before.replace("    h", "    i()\n    h")}, "i always")
+    fork.git("tag", "v2")
+    assert outcomes(rebuild(fork, "--onto", "v2", code=3)) == {"red": "conflict"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stackmerge.repository import Repository
 from tests.sandbox import Sandbox
 from tests.stories.steps import go_on, manifest, nine, rebuild, resolve
 from tests.untouched import untouched
@@ -115,3 +116,10 @@ def test_a_stop_begins_in_a_clean_tree(fork: Sandbox) -> None:
     fork.git("add", "-A", cwd=tree)
     go_on(fork)
     assert fork.git("ls-tree", "-r", "--name-only", "deploy").split() == [".gitignore", "a"]
+
+
+def test_stacks_of_like_names_share_no_work_tree(fork: Sandbox) -> None:
+    names = ["a/b", "a%b", "a%2Fb", "a%252Fb", "a", "b", "a%", "a%25"]
+    with Repository(fork.path) as repository:
+        assert len({repository.private_to(name) for name in names}) == len(names)
+        assert {repository.private_to(name).parent for name in names} == {repository.private}
