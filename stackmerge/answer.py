@@ -14,7 +14,11 @@ _MOVED = re.compile(r"~[0-9a-f]{40}(_\d+)?$")
 
 
 class Used(NamedTuple):
-    """One resolution that was applied. ``kind``: text, exact, fixup or policy."""
+    """One resolution that was applied. ``kind``: text, exact, fixup or policy.
+
+    ``key`` is where it is stored, ``state`` what was there; ``before`` are the keys, with spaces between them, of
+    answers that would have come first, had there been any.
+    """
 
     path: str
     kind: str
@@ -22,15 +26,20 @@ class Used(NamedTuple):
     key: str = ""
     state: str = ""
     provenance: Provenance = Provenance()
+    before: str = ""
 
 
 @dataclass(frozen=True)
 class Unresolved:
-    """A conflict that stays, why nothing replayed, and the text answers that a person may still want."""
+    """A conflict that stays, why nothing replayed, and the text answers that a person may still want.
+
+    ``keys`` are where text answers to it would be stored.
+    """
 
     conflict: Conflict
     reason: str
     offers: tuple[Text, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 class Replayed(NamedTuple):

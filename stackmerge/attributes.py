@@ -6,10 +6,13 @@ tree that is merged into, and nothing else; every git from 2.39 on reads them th
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +24,9 @@ from stackmerge.objects import Objects, valid_name
 _LINE_ENDS = ("text", "eol")
 _CONTENT = ("filter", "ident", "working-tree-encoding")
 _FILE = b".gitattributes"
+_SIZE = re.compile(
+    r"[ \t]*\+?0*([0-9]{1,9})(?![0-9])"
+)  # as C's atoi reads it, but for numbers that it cannot hold
 _ASKED = ("conflict-marker-size", "merge", *_LINE_ENDS, *_CONTENT)
 
 
@@ -39,10 +45,10 @@ class PathAttributes(NamedTuple):
 
     @classmethod
     def of(cls, values: Mapping[str, str], converts: bool) -> PathAttributes:
-        size = values.get("conflict-marker-size", "")
+        size = _SIZE.match(values.get("conflict-marker-size", ""))
         given = {name for name, value in values.items() if value != "unspecified"}
         return cls(
-            marker_size=int(size) if size.isascii() and size.isdigit() and int(size) > 0 else 7,
+            marker_size=(int(size[1]) if size else 0) or 7,
             merge=values.get("merge", "unspecified"),
             converts=converts or not given.isdisjoint((*_LINE_ENDS, *_CONTENT)),
             only_cr=not converts
@@ -68,10 +74,13 @@ class Attributes:
         self._current: tuple[tuple[bytes, str], ...] | None = None
         self._tree = ""
         self._child: Child | None = None
+        self._of_result: Attributes | None = None
         self._temporary = tempfile.TemporaryDirectory(prefix="stackmerge-attributes-")
         self.directory = Path(self._temporary.name).resolve()
 
     def close(self) -> None:
+        if self._of_result:
+            self._of_result.close()
         self._end_child()
         self._temporary.cleanup()
 
@@ -108,6 +117,15 @@ class Attributes:
         self._current, self._tree = wanted, tree
         return True
 
+    def checked_out(self, tree: str) -> Attributes:
+        """Those that git writes the result ``tree`` of a merge with: these, or where the merge brings some, its own."""
+        if not self.differ(tree):
+            return self
+        if self._of_result is None:
+            self._of_result = Attributes(self._git, self._objects)
+        self._of_result.use(tree)
+        return self._of_result
+
     def _find_sources(self, tree: str) -> tuple[tuple[bytes, str], ...]:
         own = self._objects.entry(tree, _FILE)
         found = [(_FILE, own.oid)] if own and own.mode & 0o170000 == 0o100000 else []
@@ -122,6 +140,19 @@ class Attributes:
         done = self._git.run("config", "--get-regexp", r"^core\.(autocrlf|eol)$", ok=(0, 1))
         values = [line.split()[-1].lower() for line in done.stdout.decode(errors="replace").splitlines()]
         return any(value not in ("false", "lf", "native") for value in values)
+
+    @cached_property
+    def settings(self) -> str:
+        """A digest of what decides beside the trees: line ends, drivers and filters, and attributes of this machine."""
+        names = r"^core\.(autocrlf|eol|attributesfile)$|^merge\..*\.(driver|recursive)$|^filter\."
+        said = self._git.run("config", "-z", "--get-regexp", names, ok=(0, 1)).stdout
+        named = re.findall(rb"(?:^|\0)core\.attributesfile\n([^\0]+)", said)
+        own = Path(os.fsdecode(named[-1])).expanduser() if named else _xdg() / "git" / "attributes"
+        found = hashlib.sha256(said)
+        for file in (self._git.git_dir / "info" / "attributes", own):
+            with suppress(OSError):
+                found.update(b"\0" + file.read_bytes())
+        return found.hexdigest()[:16]
 
     def of(self, paths: Iterable[str]) -> dict[str, PathAttributes]:
         """The attributes of each path, asked of one git as long as the same are in force."""
@@ -172,3 +203,7 @@ def _has_crlf(data: bytes) -> bool:
     """Does a text have line ends of Windows? One with a lone carriage return or a zero byte is none."""
     count = data.count(b"\r\n")
     return bool(count) and count == data.count(b"\r") and b"\0" not in data
+
+
+def _xdg() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 from stackmerge.ancestry import History
@@ -59,8 +60,14 @@ class Builder:
         self._base = base
         self._hazards = hazards
         self._landed_heads: list[str] = []
-        rules = "\n".join(f"{p.paths} {p.on} {p.take}" for p in policies)
-        self._fixed_inputs = f"git {repository.git.version_text} policies {_digest(rules)}"
+        self._policies = "\n".join(f"{p.paths} {p.on} {p.take}" for p in policies)
+
+    @cached_property
+    def _fixed_inputs(self) -> str:
+        settings = self._repository.attributes.settings
+        return (
+            f"git {self._repository.git.version_text} policies {_digest(self._policies)} settings {settings}"
+        )
 
     def taken_over(self, step: PlannedStep, below: str, earlier: Iterable[StepRecord]) -> StepRecord | None:
         """The result among ``earlier`` whose inputs are all those of ``step`` on commit ``below``, if there is one."""
@@ -93,7 +100,8 @@ class Builder:
 
     def _inputs(self, step: PlannedStep, used: Iterable[Used]) -> str:
         """A digest of what a result depends on besides the commit below and the head."""
-        states = [f"{u.key} {self._resolutions.state(u.key)}" for u in used if u.key]
+        keys = [key for u in used for key in (u.key, *u.before.split()) if key]
+        states = [f"{key} {self._resolutions.state(key)}" for key in keys]
         fixups = [f"{f.id} {f.after and f.after.oid}" for f in self._resolutions.fixups(step.head, step.name)]
         fixups += self._replayer.fixups.met(step.head)
         landed = " ".join(self._landed_heads)
@@ -264,7 +272,7 @@ class Builder:
             return earlier_id
         committer = self._later(earlier.committer, parents)
         return self._objects.write_commit(
-            replace(earlier.unsigned(), tree=tree, parents=parents, committer=committer)
+            replace(earlier.with_parents(parents), tree=tree, committer=committer)
         )
 
     def _later(self, earlier: Person, parents: Iterable[str]) -> Person:

@@ -13,8 +13,8 @@ from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.objects import Commit, Person
 from stackmerge.refs import Update
 from stackmerge.repository import Repository
-from stackmerge.resolution import Exact, Fixup, Provenance, Resolution, Text
-from stackmerge.resolutions import REF, Resolutions, fixup_key
+from stackmerge.resolution import Exact, Fixup, Provenance, Resolution, Text, fixup_key, text_key
+from stackmerge.resolutions import REF, Resolutions
 
 _TRIES = 5
 
@@ -110,7 +110,7 @@ def forget(repository: Repository, start: str) -> str:
     found = find(repository, start)[0]
     resolutions = repository.resolutions()
     if isinstance(found, Text):
-        key = f"rr-cache/{found.id}"
+        key = text_key(found.id)
     elif isinstance(found, Exact):
         key = f"exact/{found.id}"
     else:

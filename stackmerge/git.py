@@ -35,6 +35,8 @@ PINNED = {
     "commit.gpgSign": "false",
     "core.hooksPath": os.devnull,
     "advice.detachedHead": "false",
+    "submodule.recurse": "false",
+    "core.sparseCheckout": "false",
 }
 
 _KEEP = re.compile(
@@ -117,7 +119,9 @@ class Git:
 
     @staticmethod
     def _environment(extra: Mapping[str, str] | None, directory: Path | None) -> dict[str, str]:
-        no_index = {"GIT_INDEX_FILE": str(directory / ".no-index")} if directory else {}
+        no_index = (
+            {"GIT_INDEX_FILE": f"{directory}.no-index"} if directory else {}
+        )  # beside it: it may hold any name
         return environment({**no_index, **(extra or {})})
 
     def child(self, *args: str, directory: Path) -> Child:

@@ -87,9 +87,10 @@ def _images(
     there = repository.objects.lookup(merged.tree, conflict.path)
     if there is None or there.mode == COMMIT_MODE:
         return None
-    attributes = repository.attributes.of([conflict.path])[conflict.path]
-    data = repository.attributes.smudged(conflict.path, there.oid, attributes)
-    postimage = repository.attributes.smudged(conflict.path, answer.oid, attributes)
+    written = repository.attributes.checked_out(merged.tree)
+    attributes = written.of([conflict.path])[conflict.path]
+    data = written.smudged(conflict.path, there.oid, attributes)
+    postimage = written.smudged(conflict.path, answer.oid, attributes)
     try:
         parsed = rerere.parse(data, marker_size=attributes.marker_size)
         settled = rerere.parse(postimage, marker_size=attributes.marker_size) is None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -42,8 +43,9 @@ class Person(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Person:
-        who, when, zone = text.rsplit(" ", 2)
-        return cls(who, int(when), zone)
+        """A header of a commit. One without a date, which git takes to be of the year 1970, has its text as ``who``."""
+        found = re.fullmatch(r"(.*>) (-?\d+) ([+-]\d+)", text, re.DOTALL)
+        return cls(found[1], int(found[2]), found[3]) if found else cls(text, 0, "+0000")
 
     @classmethod
     def tool(cls, when: float) -> Person:
@@ -90,9 +92,11 @@ class Commit:
     def subject(self) -> str:
         return self.message.strip().partition("\n")[0]
 
-    def unsigned(self) -> Commit:
-        """The same commit without a signature, which would not survive a change."""
-        return replace(self, extra=tuple(p for p in self.extra if not p[0].startswith("gpgsig")))
+    def with_parents(self, parents: tuple[str, ...]) -> Commit:
+        """The same commit on other parents: without a signature, and without the tags of heads that it had."""
+        lost = ("gpgsig",) if parents[1:] == self.parents[1:] else ("gpgsig", "mergetag")
+        extra = tuple(pair for pair in self.extra if not pair[0].startswith(lost))
+        return replace(self, parents=parents, extra=extra)
 
 
 Pair = tuple[Entry | None, Entry | None]

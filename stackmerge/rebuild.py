@@ -74,6 +74,11 @@ def _resume(stack: Stack, tell: Tell, accept_failure: str, apply_hazard_edits: b
         )
     if run.status == "complete":
         return finish(stack, run)
+    if run.status in STOPPED and run.options.get("keep_going"):
+        raise StackmergeError(
+            "that rebuild went on to its end and left out what conflicts: nothing waits for a person",
+            "rebuild without --keep-going to resolve it step by step",
+        )
     options = Options(**run.options)  # type: ignore[arg-type]
     options = options._replace(apply_hazard_edits=options.apply_hazard_edits or apply_hazard_edits)
     going = Rebuilding(stack, run.plan, options, _known_results(stack), tell)
@@ -81,7 +86,7 @@ def _resume(stack: Stack, tell: Tell, accept_failure: str, apply_hazard_edits: b
         _accept_failure(stack, run, accept_failure)
     elif run.status == "gate":
         return going.take_fix(run)
-    if run.status in STOPPED and not options.keep_going:
+    if run.status in STOPPED:
         return going.take_resolution(run)
     stack.journal.resume()
     return going.run(done_of(run))

@@ -105,7 +105,20 @@ class Refs:
                 left.unlink(missing_ok=True)
 
     def transaction(self, updates: Iterable[Update], message: str) -> None:
-        """Move all refs or none. Raises StackmergeError when one of them is not at its old value."""
+        """Move all refs or none. Raises StackmergeError when one of them is not at its old value.
+
+        A ref that goes is deleted before, where another is to be made below or above it: git makes no `a/b` beside `a`.
+        """
+        every = list(updates)
+        first = [one for one in every if one.new is None and one.old and _is_in_the_way(one.ref, every)]
+        self._move(first, message)
+        try:
+            self._move([one for one in every if one not in first], message)
+        except StackmergeError:
+            self._move([Update(one.ref, one.old, None) for one in first], message)
+            raise
+
+    def _move(self, updates: Iterable[Update], message: str) -> None:
         commands = [b"start"]
         for update in updates:
             self._moved(update.ref)
@@ -123,3 +136,8 @@ class Refs:
             if ".lock'" in error.stderr:
                 hint = "if no other git is running here, remove that lock file, then run again"
             raise StackmergeError(f"no ref was moved: {error.message}", hint) from error
+
+
+def _is_in_the_way(ref: str, updates: Iterable[Update]) -> bool:
+    names = [one.ref for one in updates if one.new]
+    return any(name.startswith(f"{ref}/") or ref.startswith(f"{name}/") for name in names)

@@ -5,9 +5,11 @@ The second and last place that starts git; GitPython's own commands for transfer
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import git as gitpython
 
@@ -17,6 +19,22 @@ from stackmerge.git import environment
 _URL = re.compile(r"\b(?:https?|ssh|git|file)://\S+|\b\S+@\S+:\S+")
 
 _WRAPPED = re.compile(r"\Astderr: '(.*)'\Z", re.DOTALL)  # how GitPython quotes what git said
+
+
+class _Git(gitpython.Git):
+    """GitPython's git, less the variables that could redirect ours: it can be given more of them, but not fewer."""
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        kept = environment()
+        dropped = {name: os.environ.pop(name) for name in set(os.environ) - kept.keys()}
+        try:
+            return super().execute(*args, **options)
+        finally:
+            os.environ |= dropped
+
+
+class _Repository(gitpython.Repo):
+    GitCommandWrapperType = _Git
 
 
 class _Progress(gitpython.RemoteProgress):
@@ -40,10 +58,10 @@ class Remote:
         tell: Callable[[str], None] = lambda _: None,
         secret: Mapping[str, str] | None = None,
     ) -> None:
-        self._repository = gitpython.Repo(git_dir)
-        kept = environment(secret)
-        hidden = dict.fromkeys(self._repository.git.environment()) | {"GIT_DIR": str(git_dir)}
-        self._repository.git.update_environment(**{k: v for k, v in (kept | hidden).items() if v is not None})
+        self._repository = _Repository(git_dir)
+        inherited = dict.fromkeys(self._repository.git.environment())  # None takes a variable away
+        self._repository.git.update_environment(**inherited)
+        self._repository.git.update_environment(**environment(secret), GIT_DIR=str(git_dir))
         self._tell = tell
         if name not in [remote.name for remote in self._repository.remotes]:
             raise UsageError(f"there is no remote {name!r}", "see `git remote -v`")

@@ -6,7 +6,7 @@ Everything that nothing answers stays a conflict, with the reason why.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from stackmerge.merger import Merger
 from stackmerge.objects import Objects
 from stackmerge.rawtree import TREE_MODE, Entry
 from stackmerge.replay_exact import ExactReplay
+from stackmerge.resolution import exact_key
 from stackmerge.resolutions import Resolutions
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Replayer:
 
         Without ``below``, what depends on the history below is not looked at.
         """
-        attributes = self._merger.attributes.of(c.path for c in merged.conflicts if c.is_text)
+        texts = [conflict.path for conflict in merged.conflicts if conflict.is_text]
+        attributes = self._merger.attributes.checked_out(merged.tree).of(texts) if texts else {}
         changes: dict[str, Entry | None] = {}
         used: list[Used] = []
         unresolved: list[Unresolved] = []
@@ -97,14 +99,16 @@ class Replayer:
         exact = self._exact.answer(conflict)
         if isinstance(exact, tuple):
             return exact[0], (exact[1],)
+        keys = [exact_key(settled_path(conflict))]
         text: Answer | Unresolved | None = None
         if attributes and conflict.is_text:
             text = self._text.answer(conflict, merged, attributes, head, below)
             if isinstance(text, tuple):
-                return text
+                return text[0], tuple(_after(keys, used) for used in text[1])
+            keys += text.keys
         policy = self._policy(conflict)
         if policy is not None:
-            return policy
+            return policy[0], tuple(_after(keys, used) for used in policy[1])
         return text or Unresolved(conflict, exact)
 
     def _policy(self, conflict: Conflict) -> Answer | None:
@@ -113,3 +117,8 @@ class Replayer:
                 sides = {"ours": conflict.ours, "theirs": conflict.theirs, "delete": None}
                 return sides[policy.take], (Used(conflict.path, "policy", policy.take),)
         return None
+
+
+def _after(keys: Iterable[str], used: Used) -> Used:
+    """``used``, knowing where answers that come before it are stored."""
+    return used._replace(before=" ".join([*keys, *used.before.split()]))

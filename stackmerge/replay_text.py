@@ -18,7 +18,7 @@ from stackmerge.mergefile import merge_file
 from stackmerge.merger import Merger
 from stackmerge.objects import Objects
 from stackmerge.rawtree import Entry
-from stackmerge.resolution import Text
+from stackmerge.resolution import Text, text_key
 from stackmerge.resolutions import Resolutions
 from stackmerge.similarity import is_rename
 from stackmerge.sweep import brought_back
@@ -66,7 +66,8 @@ class TextReplay:
         there = self._objects.lookup(merged.tree, conflict.path)
         if there is None or not there.is_file:
             return Unresolved(conflict, "git left no file there")
-        data = self._merger.attributes.smudged(conflict.path, there.oid, attributes)
+        written = self._merger.attributes.checked_out(merged.tree)
+        data = written.smudged(conflict.path, there.oid, attributes)
         place = _Place(conflict, merged, there, attributes, head, below)
         try:
             parsed = rerere.parse(data, marker_size=attributes.marker_size)
@@ -78,7 +79,8 @@ class TextReplay:
         if isinstance(found, _Refused) and parsed.hunks > 1 and not self._resolutions.text(parsed.id):
             found = self._hunk_by_hunk(place, parsed, data) or found
         if isinstance(found, _Refused):
-            return Unresolved(conflict, found.reason, found.offers)
+            ids = [parsed.id, *(rerere.hunk_ids(data, marker_size=attributes.marker_size))]
+            return Unresolved(conflict, found.reason, found.offers, tuple(map(text_key, dict.fromkeys(ids))))
         return found
 
     def _whole(self, place: _Place, parsed: rerere.Conflict) -> Answer | _Refused:
@@ -105,16 +107,20 @@ class TextReplay:
             image, text = found
             texts.append(text)
         trouble = self._trouble(place, image, texts)
-        return _Refused(trouble, tuple(texts)) if trouble else self._settled(place, image, texts)
+        if trouble:
+            return _Refused(trouble, tuple(texts))
+        entry, used = self._settled(place, image, texts)
+        return entry, tuple(one._replace(before=text_key(parsed.id)) for one in used)
 
     def _settled(self, place: _Place, data: bytes, texts: Sequence[Text]) -> Answer:
         side = place.conflict.ours
         ours = self._objects.blob(side.oid) if side and place.attributes.keeps_cr else b""
-        oid = self._merger.attributes.cleaned(place.path, data, place.attributes, ours)
+        written = self._merger.attributes.checked_out(place.merged.tree)
+        oid = written.cleaned(place.path, data, place.attributes, ours)
         return Entry(place.there.mode, oid), tuple(self._used(place, text) for text in texts)
 
     def _used(self, place: _Place, text: Text) -> Used:
-        key = f"rr-cache/{text.id}"
+        key = text_key(text.id)
         ranked = sorted(text.provenance, key=lambda p: (p.head != place.head, p.path != place.path))
         return Used(place.path, "text", text.id, key, self._resolutions.state(key), ranked[0])
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Repository:
     """Opens the repository that ``directory`` belongs to; the user's checkout in it is never touched.
 
-    Raises UsageError for what stackmerge cannot work on: no repository, a shallow or a SHA-256 one.
+    Raises UsageError for what stackmerge cannot work on: no repository, a shallow, partial or SHA-256 one.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -48,6 +48,11 @@ class Repository:
             ) from error
         if (self.common_dir / "shallow").exists():
             raise UsageError(f"{directory} is a shallow clone", "run `git fetch --unshallow` first")
+        if "partialclonefilter" in config:
+            raise UsageError(
+                f"{directory} is a partial clone, where objects are missing",
+                "`git config --unset remote.NAME.partialCloneFilter`, then `git fetch --refetch NAME`",
+            )
         self.git = Git(self.common_dir)
         self.objects = Objects(self.raw, self.common_dir / "objects")
         self.refs = Refs(self.raw, self.git)

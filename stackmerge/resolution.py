@@ -84,3 +84,18 @@ Resolution = Text | Exact | Fixup
 
 def hash_of_path(path: str) -> str:
     return hashlib.sha1(os.fsencode(path)).hexdigest()
+
+
+def exact_key(path: str) -> str:
+    """Where the exact answers to conflicts at a path are stored."""
+    return f"exact/{hash_of_path(path)}"
+
+
+def text_key(conflict_id: str) -> str:
+    """Where the text answers to a conflict are stored."""
+    return f"rr-cache/{conflict_id}"
+
+
+def fixup_key(head: str, path: str) -> str:
+    """Where the fixup of a path in the merges of a head is stored."""
+    return f"fixup/{head}/{hash_of_path(path)}"

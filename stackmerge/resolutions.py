@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from stackmerge.errors import StackmergeError
 from stackmerge.objects import EMPTY_TREE, Objects
 from stackmerge.rawtree import TREE_MODE, Entry
-from stackmerge.resolution import Exact, Fixup, Provenance, Resolution, Text, hash_of_path
+from stackmerge.resolution import Exact, Fixup, Provenance, Resolution, Text, exact_key, fixup_key, text_key
 
 REF = "refs/stackmerge/rerere"
 _FILE = 0o100644
@@ -35,11 +35,6 @@ def _list(found: object) -> list[dict[str, object]]:
 def _is_of(one: Provenance, path: str, step: str, head: str) -> bool:
     """Is an answer recorded for a step at a path, or for who knows what?"""
     return one.path in ("", path) and (one.head == head or one.step in ("", step))
-
-
-def fixup_key(head: str, path: str) -> str:
-    """Where the fixup of a path in the merges of a head is stored."""
-    return f"fixup/{head}/{hash_of_path(path)}"
 
 
 def _suffix(variant: int) -> str:
@@ -107,7 +102,7 @@ class Resolutions:
 
     def text(self, conflict_id: str) -> list[Text]:
         """Every complete variant recorded for a rerere id, in git's order."""
-        folder = self._folder(f"rr-cache/{conflict_id}")
+        folder = self._folder(text_key(conflict_id))
         variants = sorted(int(m[1] or 0) for name in folder if (m := _POSTIMAGE.fullmatch(name)))
         known = self._read(
             folder,
@@ -141,12 +136,12 @@ class Resolutions:
         if provenance in found.provenance or (found.provenance and not provenance.path):
             return found
         found = found._replace(provenance=(*found.provenance, provenance))
-        folder = self._folder(f"rr-cache/{conflict_id}")
+        folder = self._folder(text_key(conflict_id))
         known = self._provenance(folder)
         known[str(found.variant)] = [p.as_json() for p in found.provenance]
         suffix = _suffix(found.variant).encode()
         folder[b"preimage" + suffix], folder[b"postimage" + suffix] = Entry(_FILE, pre), Entry(_FILE, post)
-        self._put(f"rr-cache/{conflict_id}", folder, known)
+        self._put(text_key(conflict_id), folder, known)
         self._added(found)
         return found
 
@@ -157,7 +152,7 @@ class Resolutions:
 
     def exact(self, path: str) -> list[Exact]:
         """Every exact answer recorded at ``path``, newest first."""
-        key = f"exact/{hash_of_path(path)}"
+        key = exact_key(path)
         return [self._read_exact(f"{key}/{n}") for n in sorted(self._names(key), key=int, reverse=True)]
 
     def _read_exact(self, key: str) -> Exact:
@@ -177,7 +172,7 @@ class Resolutions:
                 if old.answer == exact.answer:
                     return
                 break
-        key = f"exact/{hash_of_path(exact.path)}"
+        key = exact_key(exact.path)
         number = max((int(n) for n in self._names(key)), default=-1) + 1
         stages = {b"base": exact.base, b"ours": exact.ours, b"theirs": exact.theirs, b"answer": exact.answer}
         folder = {name: entry for name, entry in stages.items() if entry}
@@ -262,7 +257,7 @@ class Resolutions:
         self._unsaved.append(lambda other: other.forget_text_of(conflict_id, path, step, head))
 
     def _keep_only(self, text: Text, provenance: Sequence[Provenance]) -> None:
-        key = f"rr-cache/{text.id}"
+        key = text_key(text.id)
         folder, suffix = self._folder(key), _suffix(text.variant).encode()
         known = self._provenance(folder)
         if provenance:

@@ -49,7 +49,7 @@ class ConflictTree:
             if conflict.kind == "fixup":
                 self._git.run("checkout", "--merge", "--", conflict.path, work_tree=self.path, ok=(0, 1))
             self._name_sides(self.path / conflict.path, step.name)
-        own = Path(self._git.text("rev-parse", "--absolute-git-dir", work_tree=self.path))
+        own = self._own
         (own / ("MERGE_HEAD" if step.kind == "merge" else "CHERRY_PICK_HEAD")).write_text(step.head + "\n")
         (own / "MERGE_MSG").write_text(f"Merge {step.title or step.name}\n")
 
@@ -60,8 +60,20 @@ class ConflictTree:
             self._git.run(
                 "worktree", "add", "--detach", "--no-checkout", "--force", "--", str(self.path), below
             )
+            self._make_full()
             return
         self._git.run("checkout", "--detach", "--force", "--quiet", below, "--", work_tree=self.path)
+
+    def _make_full(self) -> None:
+        """git copies the settings of a sparse checkout to a new work tree; a person must see every file here."""
+        own = self._own / "config.worktree"
+        if own.is_file():
+            self._git.run("config", "--file", str(own), "core.sparseCheckout", "false")
+
+    @property
+    def _own(self) -> Path:
+        """git's own directory of this work tree."""
+        return Path(self._git.text("rev-parse", "--absolute-git-dir", work_tree=self.path))
 
     def _name_sides(self, file: Path, name: str) -> None:
         """Put names that mean something behind the markers; rerere ids do not depend on them."""
@@ -122,7 +134,7 @@ class ConflictTree:
 
     def _refuse_given_up(self, below: str) -> None:
         """After `git merge --abort` nothing is unmerged, but nobody resolved anything either."""
-        own = Path(self._git.text("rev-parse", "--absolute-git-dir", work_tree=self.path))
+        own = self._own
         merging = any((own / name).exists() for name in ("MERGE_HEAD", "CHERRY_PICK_HEAD"))
         if not merging and self._git.text("rev-parse", "HEAD", work_tree=self.path) == below:
             raise StackmergeError(

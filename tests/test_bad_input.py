@@ -188,6 +188,21 @@ def test_no_repository(shared: Sandbox, tmp_path: Path) -> None:
         assert refuses(shared, "rebuild", "--repo", str(place)) == f"{place} is not in a git repository"
 
 
+def test_a_partial_clone(fork: Sandbox, tmp_path: Path) -> None:
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    fork.git("clone", "-q", "--filter=blob:none", f"file://{fork.path}", str(clone))
+    partial = Sandbox(tmp_path, "clone")
+    partial.manifest(GOOD)
+    assert refuses(partial, "rebuild", "--repo", str(clone)) == (
+        f"{clone} is a partial clone, where objects are missing"
+    )
+    partial.git("config", "--unset", "remote.origin.partialCloneFilter")
+    partial.git("fetch", "-q", "--refetch", "origin")
+    assert partial.stackmerge("plan").err != ""
+
+
 def test_a_shallow_clone(fork: Sandbox, tmp_path: Path) -> None:
     one_head(fork)
     clone = tmp_path / "clone"

@@ -6,6 +6,7 @@ import typer
 
 from stackmerge import screen
 from stackmerge.commands.options import HERE, MANIFEST, File, Json, Repo, manifest_path, open_stack
+from stackmerge.errors import Exit
 
 app = typer.Typer()
 
@@ -72,3 +73,8 @@ def update(
     with stack.repository, screen.Progress("fetching") as progress:
         found = run(stack, steps or [], progress.line)
     show.updated(found, json)
+    if any(one.failed for one in found):
+        screen.warn(
+            "what could not be fetched is pinned as before; is it gone? then take its step out or rename it"
+        )
+        raise typer.Exit(Exit.ERROR)

@@ -77,20 +77,73 @@ def test_a_pull_request_is_fetched_by_its_number(fork: Sandbox, author: Sandbox,
     assert fork.graph("deploy", "v1") == "* Merge red (PR 7) <- red\n    M a\n"
 
 
-def test_what_cannot_be_fetched_is_said(fork: Sandbox, author: Sandbox, tmp_path: Path) -> None:
+def test_what_cannot_be_fetched_is_said_and_keeps_no_other_step_from_it(
+    fork: Sandbox, author: Sandbox, tmp_path: Path
+) -> None:
     fork.git("remote", "add", "origin", str(tmp_path / "upstream.git"))
-    fork.git("fetch", "-q", "--tags", "origin")
-    fork.manifest(PULL.replace("7", "8"))
-    missing = fork.stackmerge("update")
+    fork.git("fetch", "-q", "--tags", "origin", "main")
+    fork.manifest(PULL.replace("7", "8") + "- name: blue\n  merge: origin/red\n")
+    missing = fork.stackmerge("update", "--json")
     assert missing.code == 1
-    assert missing.err.startswith(
-        "error: fetch origin: fatal: couldn't find remote ref refs/pull/8/head\nhint: "
-    )
+    red, blue = missing.json["steps"]
+    assert red["failed"]
+    assert red["note"] == "fetch origin: fatal: couldn't find remote ref refs/pull/8/head"
+    assert (blue["new"], blue["note"]) == (author.git("rev-parse", "red"), "pinned for the first time")
+    assert "blue" in (fork.path / "stackmerge.lock").read_text()
+    assert "red:" not in (fork.path / "stackmerge.lock").read_text()
 
+    (fork.path / "stackmerge.lock").unlink()
     fork.git("remote", "set-url", "origin", str(tmp_path / "nowhere.git"))
     gone = fork.stackmerge("update")
     assert gone.code == 1
-    assert gone.err.startswith("error: fetch origin: fatal: ")
+    assert "fetch origin: fatal: " in gone.err
     assert fork.stackmerge("update", "mauve").code == 2
     assert not (fork.path / "stackmerge.lock").exists()
     assert author.graph("red", "v1") == "* red\n    M a\n"
+
+
+def test_a_head_that_was_pinned_elsewhere_and_is_gone(fork: Sandbox, author: Sandbox, tmp_path: Path) -> None:
+    """A colleague's lock names a head that the author has replaced since."""
+    fork.git("remote", "add", "origin", str(tmp_path / "upstream.git"))
+    fork.git("fetch", "-q", "--tags", "origin", "main")
+    fork.manifest(PULL)
+    assert fork.stackmerge("update").code == 0
+    lock = fork.path / "stackmerge.lock"
+    lock.write_text(lock.read_text().replace(author.git("rev-parse", "red"), "1" * 40))
+    planned = fork.stackmerge("plan")
+    assert planned.err.endswith("hint: run `stackmerge update red`\n"), planned.err
+    updated = fork.stackmerge("update", "red", "--json")
+    assert updated.code == 0, updated.err
+    [step] = updated.json["steps"]
+    assert (step["new"], step["note"]) == (
+        author.git("rev-parse", "red"),
+        "111111111111 is not here, so what changed nobody can tell",
+    )
+    assert outcomes(rebuild(fork)) == {"red": "clean"}
+
+
+def test_steps_whose_names_are_one_below_the_other(fork: Sandbox, author: Sandbox, tmp_path: Path) -> None:
+    fork.git("remote", "add", "origin", str(tmp_path / "upstream.git"))
+    fork.git("fetch", "-q", "--tags", "origin", "main")
+    more = PULL.replace("red", "fix") + "- name: fix/more\n  merge: origin/main\n"
+    fork.manifest(more)
+    assert fork.stackmerge("update").code == 0
+    assert author.git("rev-parse", "red") in (fork.path / "stackmerge.lock").read_text()
+
+
+def test_variables_that_redirect_git_do_not_reach_a_fetch(
+    fork: Sandbox, author: Sandbox, tmp_path: Path
+) -> None:
+    fork.git("remote", "add", "origin", str(tmp_path / "upstream.git"))
+    fork.git("fetch", "-q", "--tags", "origin", "main")
+    fork.manifest(PULL)
+    other = tmp_path / "other"
+    other.mkdir()
+    fork.environment |= {
+        "GIT_OBJECT_DIRECTORY": str(other),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(fork.path / ".git/objects"),
+    }
+    assert fork.stackmerge("update").code == 0
+    del fork.environment["GIT_OBJECT_DIRECTORY"], fork.environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"]
+    assert list(other.rglob("*")) == []
+    assert fork.git("cat-file", "-t", author.git("rev-parse", "red")) == "commit"
