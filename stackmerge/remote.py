@@ -18,6 +18,7 @@ from stackmerge.git import environment
 
 _URL = re.compile(r"\b(?:https?|ssh|git|file)://\S+|\b\S+@\S+:\S+")
 
+_MOVED = re.compile(r"The requested URL returned error: 3\d\d")
 _WRAPPED = re.compile(r"\Astderr: '(.*)'\Z", re.DOTALL)  # how GitPython quotes what git said
 
 
@@ -111,12 +112,13 @@ class Remote:
             raise self._failed("push", error) from None
 
     def _failed(self, verb: str, error: gitpython.GitCommandError) -> StackmergeError:
-        stderr = _WRAPPED.sub(r"\1", str(error.stderr).strip())
+        name, stderr = self._remote.name, _WRAPPED.sub(r"\1", str(error.stderr).strip())
+        if _MOVED.search(stderr):
+            hint = f"has the repository moved? set its new address: `git remote set-url {name} URL`"
+            return StackmergeError(f"{verb} {name}: the remote's address redirects elsewhere", hint)
         said = [line.strip() for line in stderr.splitlines() if line.strip()]
         line = next(
             (one for one in said if one.startswith(("fatal:", "error:", "!"))),
             said[-1] if said else "it failed",
         )
-        return StackmergeError(
-            f"{verb} {self._remote.name}: {_URL.sub('<url>', line)}", "is the remote reachable?"
-        )
+        return StackmergeError(f"{verb} {name}: {_URL.sub('<url>', line)}", "is the remote reachable?")

@@ -67,15 +67,20 @@ def safe_for(url: str) -> bool:
 
 
 def for_git(token: Token, forge: str, url: str) -> dict[str, str]:
-    """Settings, by environment, that make git send the token to the host of ``url``; none for SSH."""
+    """Settings, by environment, that make git send the token to the host of ``url``, and there alone; none for SSH.
+
+    git sends an extra header on to wherever it is redirected, so it may follow no redirect.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not safe_for(url):
         return {}
     pair = base64.b64encode(f"{_USERS[forge]}:{token.reveal()}".encode()).decode()
     place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
     return {
-        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_COUNT": "2",
         "GIT_CONFIG_KEY_0": f"http.{place}.extraHeader",
         "GIT_CONFIG_VALUE_0": f"Authorization: Basic {pair}",
+        "GIT_CONFIG_KEY_1": f"http.{place}.followRedirects",
+        "GIT_CONFIG_VALUE_1": "false",
         "GIT_TERMINAL_PROMPT": "0",
     }

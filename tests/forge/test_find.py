@@ -101,3 +101,5 @@ def test_git_gets_no_token_where_it_takes_none_or_there_is_no_tls(url: str) -> N
 def test_git_gets_the_token_for_that_host_alone() -> None:
     found = for_git(Token("secret"), "github", "https://someone@github.com/a/b.git")
     assert found["GIT_CONFIG_KEY_0"] == "http.https://github.com/.extraHeader"
+    assert found["GIT_CONFIG_KEY_1"] == "http.https://github.com/.followRedirects"
+    assert (found["GIT_CONFIG_VALUE_1"], found["GIT_CONFIG_COUNT"]) == ("false", "2")

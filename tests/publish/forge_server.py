@@ -91,6 +91,7 @@ class Forge:
         self.before: Callable[[int, str, str], None] | None = None
         self.after: Callable[[int], None] | None = None
         self.dead = False
+        self.moved_to = ""  # where git is sent instead
         self.shows: dict[str, str] = {}  # a branch that is shown at another commit, as a forge that lags does
         self._lock = threading.RLock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -280,6 +281,8 @@ class Forge:
         self, method: str, target: str, headers: Any, body: bytes
     ) -> tuple[int, dict[str, str], bytes]:
         """Hand a request to git's own CGI program."""
+        if self.moved_to:
+            return 301, {"Location": self.moved_to + target}, b""
         parts = urlsplit(target)
         pair = f"x-access-token:{TOKEN}".encode()
         known = headers.get("Authorization") == f"Basic {base64.b64encode(pair).decode()}"

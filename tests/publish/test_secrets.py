@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import os
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,28 @@ def test_gates_do_not_get_it(world: World) -> None:
     assert logs
     assert "PATH=" in logs[0]
     assert all(TOKEN not in log and "GH_TOKEN" not in log for log in logs)
+
+
+def test_it_does_not_follow_a_redirect_to_another_host(world: World) -> None:
+    world.rebuild()
+    heard = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(self.headers.get("Authorization"))
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.2", 0), Elsewhere)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    world.forge.moved_to = f"http://127.0.0.2:{server.server_address[1]}"
+    refused = world.run("publish")
+    server.shutdown()
+    server.server_close()
+    assert heard == []
+    assert refused.code == 1
+    message, hint = refused.err.splitlines()
+    assert message == "error: reach origin: the remote's address redirects elsewhere"
+    assert hint == "hint: has the repository moved? set its new address: `git remote set-url origin URL`"
