@@ -19,6 +19,7 @@ from stackmerge.git import environment
 _URL = re.compile(r"\b(?:https?|ssh|git|file)://\S+|\b\S+@\S+:\S+")
 
 _MOVED = re.compile(r"The requested URL returned error: 3\d\d")
+_NO_LOGIN = re.compile(r"could not read (?:Username|Password) for|Authentication failed for")
 _WRAPPED = re.compile(r"\Astderr: '(.*)'\Z", re.DOTALL)  # how GitPython quotes what git said
 
 
@@ -116,6 +117,9 @@ class Remote:
         if _MOVED.search(stderr):
             hint = f"has the repository moved? set its new address: `git remote set-url {name} URL`"
             return StackmergeError(f"{verb} {name}: the remote's address redirects elsewhere", hint)
+        if _NO_LOGIN.search(stderr):
+            hint = f"a token for the host of `git remote get-url {name}`, or a credential helper of git, gives it"
+            return StackmergeError(f"{verb} {name}: the remote asks for a login that is not there", hint)
         said = [line.strip() for line in stderr.splitlines() if line.strip()]
         line = next(
             (one for one in said if one.startswith(("fatal:", "error:", "!"))),

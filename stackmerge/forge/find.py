@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from stackmerge.errors import UsageError
+from stackmerge.forge import address
 from stackmerge.forge import token as tokens
 from stackmerge.forge.base import Forge
 from stackmerge.forge.gitea import Gitea
@@ -32,11 +33,24 @@ class Place:
     repository: str
     api: str
 
+    @property
+    def api_host(self) -> str:
+        """The host that the API's token is for."""
+        host = urlsplit(self.api).hostname or ""
+        return "github.com" if host == "api.github.com" else host
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What the API and git are given, each by its own host; ``git`` is None where there is none for the remote's."""
+
+    api: Token
+    git: Token | None
+
 
 def place(settings: Publishing, url: str, wanted: str = "") -> Place:
     """Where the remote at ``url`` is. ``wanted`` wins over the manifest. Raises UsageError where it cannot be told."""
-    host, path = _parts(url)
-    netloc = urlsplit(url).netloc.rpartition("@")[2] if "://" in url and not url.startswith("ssh") else host
+    host, netloc, path = _parts(url, settings.remote)
     kind = wanted or settings.forge or _KNOWN.get(host, "")
     if kind not in FORGES:
         raise UsageError(
@@ -48,16 +62,24 @@ def place(settings: Publishing, url: str, wanted: str = "") -> Place:
         hint = "say where it is with `publish.repository`, and `publish.api` where the address does not tell"
         raise UsageError(f"the remote's address names no OWNER/NAME on {host or 'a forge'}", hint)
     default = "https://api.github.com" if host == "github.com" else f"https://{netloc}{_PATHS[kind]}"
-    return Place(kind, host, repository, settings.api or default)
+    api = settings.api or default
+    if not address.on_the_web(api):
+        raise UsageError(f"{api!r} is no address of an API", "see `publish.api`")
+    return Place(kind, host, repository, api)
 
 
-def _parts(url: str) -> tuple[str, str]:
-    """Host and path of any address that git takes."""
-    if "://" in url:
-        parts = urlsplit(url)
-        return parts.hostname or "", parts.path
-    found = _SCP.fullmatch(url)
-    return (found[1].lower(), found[2]) if found else ("", url)
+def _parts(url: str, remote: str) -> tuple[str, str, str]:
+    """Host, host with the port of its API, and path of any address that git takes."""
+    if "://" not in url:
+        found = _SCP.fullmatch(url)
+        return (found[1].lower(), found[1].lower(), found[2]) if found else ("", "", url)
+    parts = address.parts(url)
+    if parts is None:  # it may hold a password, so it is not shown
+        hint = f"see `git remote get-url --push {remote}`"
+        raise UsageError(f"the address of the remote {remote!r} cannot be read", hint)
+    host = parts.hostname or ""
+    netloc = parts.netloc.rpartition("@")[2] if parts.scheme in ("http", "https") else host
+    return host, netloc, parts.path
 
 
 def connect(where: Place, token: Token, tell: Callable[[str], None]) -> Forge:
@@ -65,6 +87,15 @@ def connect(where: Place, token: Token, tell: Callable[[str], None]) -> Forge:
     return _KINDS[where.kind](where.api, where.repository, token, tell)
 
 
-def token_for(where: Place) -> Token:
-    """The token for a place. Raises StackmergeError without one."""
-    return tokens.find(where.kind, where.host)
+def tokens_for(where: Place) -> Tokens:
+    """The tokens for a place. Raises StackmergeError without one for the API.
+
+    Where the API is at another host than the remote, git gets what is found for the remote's host, unless that is
+    the API's token: a variable such as GITLAB_TOKEN says of no host that it is for it, and none is given to two.
+    """
+    if where.api_host == where.host:
+        found = tokens.find(where.kind, where.host)
+        return Tokens(found, found)
+    api = tokens.find(where.kind, where.api_host, whole=False)
+    git = tokens.look(where.kind, where.host, whole=False) if where.host else None
+    return Tokens(api, git if git and git.reveal() != api.reveal() else None)

@@ -94,7 +94,7 @@ class Http:
             return self._client.request(method, path, params=params, content=data, headers=headers)
         except httpx.HTTPError as error:
             if method == "POST" or attempt + 1 == _TRIES:
-                words = self._token.hidden(str(error)) or type(error).__name__
+                words = self._token.hidden(in_words(error))
                 hint = "run it again: what is done is not done twice"
                 raise StackmergeError(f"{self._host} cannot be reached ({words})", hint) from None
             self._pace.wait(0.5 * 2**attempt, f"{self._host} did not answer")
@@ -116,6 +116,12 @@ class Http:
         raise Refused(
             f"{self._host} refused {method} {path}: {words}", _hint(answer.status_code), answer.status_code
         )
+
+
+def in_words(error: httpx.HTTPError) -> str:
+    """Why a request failed. What was wrong with the request itself is not told: it may quote a header."""
+    words = "" if isinstance(error, httpx.LocalProtocolError) else str(error)
+    return words or type(error).__name__
 
 
 def said(answer: httpx.Response) -> str:

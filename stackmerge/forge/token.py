@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import subprocess
 from urllib.parse import urlsplit
 
@@ -38,24 +39,59 @@ class Token:
         return "Token(***)"
 
 
-def find(forge: str, host: str) -> Token:
-    """The token for a host: from the environment, for GitHub also from `gh`. Raises StackmergeError without one."""
-    kind = "enterprise" if forge == "github" and host not in ("github.com", *_LOCAL) else forge
-    for name in _NAMES[kind]:
-        if os.environ.get(name):
-            return Token(os.environ[name].strip())
-    found = _from_gh(host) if forge == "github" else ""
-    if not found:
-        hint = f"set {_NAMES[kind][0]}" + (", or log in with `gh auth login`" if forge == "github" else "")
+def find(forge: str, host: str, whole: bool = True) -> Token:
+    """The token for a host, as ``look`` does. Raises StackmergeError without one."""
+    found = look(forge, host, whole)
+    if found is None:
+        hint = f"set {_names(forge, host, whole)[0]}"
+        hint += ", or log in with `gh auth login`" if forge == "github" else ""
         raise StackmergeError(f"there is no token for {host}", hint)
-    return Token(found)
+    return found
+
+
+def look(forge: str, host: str, whole: bool = True) -> Token | None:
+    """The token for a host: from the environment, for GitHub also from `gh`.
+
+    ``whole``: the API and the remote are both there. Raises StackmergeError for a token that cannot be one.
+    """
+    for name in _names(forge, host, whole):
+        value = os.environ.get(name, "").strip()
+        if value:
+            return Token(checked(value, name))
+    found = _from_gh(host) if forge == "github" else ""
+    return Token(checked(found, "`gh auth token`")) if found else None
+
+
+def checked(value: str, source: str) -> str:
+    """A secret that can be sent in a header. Raises StackmergeError, without it, naming its source."""
+    if not re.fullmatch(r"[!-~]+", value):
+        raise StackmergeError(
+            f"{source} gives no token: it holds a line end, a space or a character that is not ASCII",
+            "give the token alone, on one line",
+        )
+    return value
+
+
+def _names(forge: str, host: str, whole: bool) -> tuple[str, ...]:
+    """The variables that may hold a host's token. That of github.com is for a forge on this machine too, as a whole."""
+    own = host == "github.com" or (whole and host in _LOCAL)
+    return _NAMES["enterprise" if forge == "github" and not own else forge]
 
 
 def _from_gh(host: str) -> str:
+    """The token that `gh` keeps for a host; not one of the environment, which it would give for other hosts too."""
+    tokens = {name for names in _NAMES.values() for name in names}
+    environment = {name: value for name, value in os.environ.items() if name not in tokens}
     try:
-        command = ["gh", "auth", "token", "--hostname", host]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(
+            ["gh", "auth", "token", "--hostname", host],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+            env=environment,
+        )
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
@@ -66,13 +102,13 @@ def safe_for(url: str) -> bool:
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOCAL)
 
 
-def for_git(token: Token, forge: str, url: str) -> dict[str, str]:
+def for_git(token: Token | None, forge: str, url: str) -> dict[str, str]:
     """Settings, by environment, that make git send the token to the host of ``url``, and there alone; none for SSH.
 
     git sends an extra header on to wherever it is redirected, so it may follow no redirect.
     """
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not safe_for(url):
+    if token is None or parts.scheme not in ("http", "https") or not safe_for(url):
         return {}
     pair = base64.b64encode(f"{_USERS[forge]}:{token.reveal()}".encode()).decode()
     place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"

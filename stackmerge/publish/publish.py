@@ -44,16 +44,16 @@ def publish(
         run = _accepted(stack)
         settings = stack.manifest.publishing
         where = forges.place(settings, Remote(stack.repository.common_dir, settings.remote).url, forge)
-        token = forges.token_for(where)
-        connection = forges.connect(where, token, tell)
+        tokens = forges.tokens_for(where)
+        connection = forges.connect(where, tokens.api, tell)
         try:
-            remote = _remote(stack, where.kind, token, tell)
+            remote = _remote(stack, where.kind, tokens.git, tell)
             return _publish(stack, run, remote, connection, dry, tell)
         finally:
             connection.close()
 
 
-def _remote(stack: Stack, kind: str, token: Token, tell: Callable[[str], None]) -> Remote:
+def _remote(stack: Stack, kind: str, token: Token | None, tell: Callable[[str], None]) -> Remote:
     """The remote to push to, with the token where its address takes one."""
     directory, name = stack.repository.common_dir, stack.manifest.publishing.remote
     return Remote(directory, name, tell, for_git(token, kind, Remote(directory, name).url))

@@ -149,6 +149,15 @@ def test_a_lost_connection(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Non
         assert SECRET not in caught.value.message + caught.value.hint
 
 
+def test_a_request_that_cannot_be_made_is_not_quoted(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        raise httpx.LocalProtocolError(f"Illegal header value b'Bearer {SECRET[:4]}\\n'")
+
+    with pytest.raises(StackmergeError) as caught:
+        github(monkeypatch, clock, answer)._http.send("POST", "/x", {})
+    assert caught.value.message == "api.github.com cannot be reached (LocalProtocolError)"
+
+
 def test_the_token_is_in_the_header_and_nowhere_else(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     seen: list[httpx.Request] = []
 

@@ -91,6 +91,38 @@ def test_gates_do_not_get_it(world: World) -> None:
     assert all(TOKEN not in log and "GH_TOKEN" not in log for log in logs)
 
 
+@pytest.mark.parametrize("value", ["ghp_SECRET\nghp_OTHER", "ghp_S\xc9CRET"])
+def test_a_token_with_a_line_end_or_another_letter_is_refused(world: World, value: str) -> None:
+    world.rebuild()
+    world.fork.environment["GH_TOKEN"] = value
+    refused = world.run("publish")
+    assert refused.code == 1
+    assert refused.err.startswith("error: GH_TOKEN gives no token: it holds a line end, ")
+    assert "ghp_" not in refused.err
+    assert world.forge.log == []
+
+
+def test_where_the_api_is_at_another_host_git_uses_its_own_login(world: World) -> None:
+    world.rebuild()
+    world.fork.git("remote", "set-url", "origin", world.forge.git_url.replace("127.0.0.1", "localhost"))
+    world.fork.environment["NO_PROXY"] = world.fork.environment["no_proxy"] = "127.0.0.1,localhost"
+    refused = world.run("publish")
+    assert refused.code == 1
+    assert refused.err.startswith("error: there is no token for 127.0.0.1\nhint: set GH_ENTERPRISE_TOKEN")
+    assert world.forge.log == []
+
+    world.fork.environment |= {"GH_ENTERPRISE_TOKEN": TOKEN, "GH_TOKEN": "", "GIT_TERMINAL_PROMPT": "0"}
+    refused = world.run("publish")
+    assert refused.code == 1
+    assert refused.err.startswith(
+        "error: reach origin: the remote asks for a login that is not there\nhint: "
+    )
+    helper = f"!f() {{ echo username=x-access-token; echo password={TOKEN}; }}; f"
+    world.fork.git("config", "credential.helper", helper)
+    world.publish()
+    world.check()
+
+
 def test_it_does_not_follow_a_redirect_to_another_host(world: World) -> None:
     world.rebuild()
     heard = []
