@@ -13,7 +13,8 @@ from statistics import median
 import httpx
 
 from stackmerge.errors import UsageError
-from stackmerge.forge.token import safe_for
+from stackmerge.forge.address import on_the_web
+from stackmerge.forge.token import checked, safe_for
 from stackmerge.serving.record import ServedRun
 from stackmerge.serving.stream import Streamed, request, streamed
 
@@ -44,7 +45,7 @@ def measure(load: Workload, tell: Callable[[str], None] = lambda _: None) -> Mea
     """Warm the server up with one request, then run the workload. Raises UsageError for one that makes no sense."""
     if min(load.tokens, load.concurrency, load.requests, load.runs) < 1 or load.tokens < 2:
         raise UsageError("a benchmark has at least one run of one request, of two tokens or more", "")
-    if not load.url.startswith(("http://", "https://")):
+    if not on_the_web(load.url):
         raise UsageError(f"--url: {load.url!r} is no address", "like http://127.0.0.1:8000/v1")
     with httpx.Client(timeout=httpx.Timeout(600.0, connect=20.0), headers=_headers(load.url)) as client:
         tell("warming up")
@@ -58,8 +59,8 @@ def measure(load: Workload, tell: Callable[[str], None] = lambda _: None) -> Mea
 
 def _headers(url: str) -> dict[str, str]:
     """The key of the server, from the environment, where it may travel."""
-    key = os.environ.get("OPENAI_API_KEY", "")
-    return {"Authorization": f"Bearer {key}"} if key and safe_for(url) else {}
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    return {"Authorization": f"Bearer {checked(key, 'OPENAI_API_KEY')}"} if key and safe_for(url) else {}
 
 
 def _one(client: httpx.Client, load: Workload) -> Streamed:

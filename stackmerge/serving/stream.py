@@ -11,6 +11,9 @@ from typing import Any
 import httpx
 
 from stackmerge.errors import StackmergeError
+from stackmerge.forge.http import in_words
+
+_HINT = "is it an OpenAI-compatible server?"
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,15 @@ def streamed(client: httpx.Client, url: str, body: dict[str, object]) -> Streame
                 answer.read()
                 raise StackmergeError(f"the server refused: status {answer.status_code}: {_said(answer)}", "")
             for event in _events(answer.iter_lines()):
-                counted = int((event.get("usage") or {}).get("completion_tokens") or counted)
+                counted = _counted(event) or counted
                 if _text(event):
                     last = time.perf_counter() - started
                     first = first or last
                     pieces += 1
     except httpx.HTTPError as error:
-        raise StackmergeError(f"{url} cannot be reached ({error})", "is the server running?") from None
+        raise StackmergeError(
+            f"{url} cannot be reached ({in_words(error)})", "is the server running?"
+        ) from None
     if not pieces:
         raise StackmergeError(f"{url} streamed no text", "is it a chat model, and does the server stream?")
     return Streamed(counted or pieces, pieces, first, last)
@@ -80,17 +85,37 @@ def _events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             return
         try:
             event = json.loads(data)
-        except ValueError:
-            raise StackmergeError("the stream holds a line that is no JSON", "") from None
-        if "error" in event:
+        except (ValueError, RecursionError):
+            raise StackmergeError("the stream holds a line that is no JSON", _HINT) from None
+        if not isinstance(event, dict):
+            raise _strange(data)
+        if event.get("error"):
             raise StackmergeError(f"the server gave up: {str(event['error'])[:200]}", "")
         yield event
 
 
+def _counted(event: dict[str, Any]) -> int:
+    """The tokens that the server says it has made; 0 where it does not say."""
+    usage = event.get("usage") or {}
+    count = (usage.get("completion_tokens") or 0) if isinstance(usage, dict) else None
+    if not isinstance(count, int):
+        raise _strange(json.dumps(event))
+    return count
+
+
 def _text(event: dict[str, Any]) -> bool:
     """Does an event bring text: an answer, or a model's reasoning before it?"""
-    deltas = [choice.get("delta") or {} for choice in event.get("choices") or []]
+    choices = event.get("choices") or []
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        raise _strange(json.dumps(event))
+    deltas = [choice.get("delta") or {} for choice in choices]
+    if not all(isinstance(delta, dict) for delta in deltas):
+        raise _strange(json.dumps(event))
     return any(delta.get(name) for delta in deltas for name in ("content", "reasoning_content", "reasoning"))
+
+
+def _strange(data: str) -> StackmergeError:
+    return StackmergeError(f"the stream holds what is no chunk of a chat completion: {data[:80]}", _HINT)
 
 
 def _said(answer: httpx.Response) -> str:
