@@ -12,6 +12,7 @@ OPEN, CLOSED, MERGED = "open", "closed", "merged"
 class Pull:
     """A pull request as the forge shows it. ``head`` and ``base`` are branches; ids are empty where it shows none.
 
+    The ``head`` of one from another repository is no branch of ours: a colon, which no branch has, is in it.
     ``stacked``: it is in one of the forge's own stacks, where its base cannot be changed.
     """
 

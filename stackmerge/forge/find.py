@@ -34,6 +34,11 @@ class Place:
     api: str
 
     @property
+    def name(self) -> str:
+        """The repository among all: forges take no notice of case in names."""
+        return f"{urlsplit(self.api).netloc}/{self.repository}".lower()
+
+    @property
     def api_host(self) -> str:
         """The host that the API's token is for."""
         host = urlsplit(self.api).hostname or ""
@@ -78,7 +83,8 @@ def _parts(url: str, remote: str) -> tuple[str, str, str]:
         hint = f"see `git remote get-url --push {remote}`"
         raise UsageError(f"the address of the remote {remote!r} cannot be read", hint)
     host = parts.hostname or ""
-    netloc = parts.netloc.rpartition("@")[2] if parts.scheme in ("http", "https") else host
+    bare = f"[{host}]" if ":" in host else host
+    netloc = parts.netloc.rpartition("@")[2] if parts.scheme in ("http", "https") else bare
     return host, netloc, parts.path
 
 

@@ -30,7 +30,6 @@ class Gitea:
     ) -> None:
         headers = {"Authorization": f"token {token.reveal()}", "User-Agent": "stackmerge"}
         self._http = Http(api, token, headers, tell, pace)
-        self._repository = repository
         self._pulls = f"/repos/{repository}/pulls"
         self._open: dict[str, Pull] | None = None
 
@@ -51,8 +50,7 @@ class Gitea:
         page = 1
         while True:
             part = self._http.get(self._pulls, state="open", limit=_PAGE, page=page) or []
-            own = [one for one in part if _owner(one) == self._repository.lower()]
-            found += [_pull(one) for one in own]
+            found += [_pull(one) for one in part]
             if not part:
                 return found
             page += 1
@@ -74,19 +72,17 @@ class Gitea:
         return _pull(self._http.send("PATCH", f"{self._pulls}/{number}", changes.fields))
 
 
-def _owner(found: Any) -> str:
-    return str((found["head"].get("repo") or {}).get("full_name", "")).lower()
-
-
 def _pull(found: Any) -> Pull:
+    head, base = found["head"], found["base"]
+    own = bool(head.get("repo")) and head["repo"]["full_name"] == base["repo"]["full_name"]
     return Pull(
         number=int(found["number"]),
         title=found["title"],
         body=found.get("body") or "",
         state=MERGED if found.get("merged") else OPEN if found["state"] == "open" else CLOSED,
-        head=found["head"]["ref"],
-        base=found["base"]["ref"],
-        head_sha=found["head"]["sha"],
-        base_sha=found["base"]["sha"],
+        head=head["ref"] if own else f"fork:{head['ref']}",
+        base=base["ref"],
+        head_sha=head["sha"],
+        base_sha=base["sha"],
         url=found["html_url"],
     )

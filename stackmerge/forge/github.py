@@ -44,8 +44,9 @@ class GitHub:
         return _pull(found) if found else None
 
     def find(self, branch: str) -> Pull | None:
-        found = self._http.get(self._pulls, state="open", head=f"{self._owner}:{branch}", per_page=2)
-        return _pull(found[0]) if found else None
+        """The owner may have forks of the repository as well, and the forge lists those of them too."""
+        found = self._http.get(self._pulls, state="open", head=f"{self._owner}:{branch}", per_page=100) or []
+        return next((pull for pull in map(_pull, found) if pull.head == branch), None)
 
     def create(self, new: NewPull) -> Pull:
         fields: dict[str, object] = {"title": new.title, "body": new.body, "head": new.head, "base": new.base}
@@ -65,15 +66,17 @@ class GitHub:
 
 def _pull(found: Any) -> Pull:
     merged = bool(found.get("merged") or found.get("merged_at"))
+    head, base = found["head"], found["base"]
+    own = head["repo"] and head["repo"]["id"] == base["repo"]["id"]
     return Pull(
         number=int(found["number"]),
         title=found["title"],
         body=found.get("body") or "",
         state=MERGED if merged else OPEN if found["state"] == "open" else CLOSED,
-        head=found["head"]["ref"],
-        base=found["base"]["ref"],
-        head_sha=found["head"]["sha"],
-        base_sha=found["base"]["sha"],
+        head=head["ref"] if own else f"fork:{head['ref']}",
+        base=base["ref"],
+        head_sha=head["sha"],
+        base_sha=base["sha"],
         url=found["html_url"],
         stacked=bool(found.get("stack")),
     )

@@ -11,6 +11,7 @@ from stackmerge.forge.http import Http, Refused
 from stackmerge.forge.pace import Pace
 from stackmerge.forge.token import Token
 
+_PAGE = 100
 _STATES = {"opened": OPEN, "locked": OPEN, "merged": MERGED}
 _NAMES = {"title": "title", "body": "description", "base": "target_branch"}
 
@@ -42,8 +43,16 @@ class GitLab:
         return _pull(found) if found else None
 
     def find(self, branch: str) -> Pull | None:
-        found = self._http.get(self._requests, state="opened", source_branch=branch, per_page=2)
-        return _pull(found[0]) if found else None
+        """Merge requests of every fork that has a branch of this name are listed too."""
+        page = 1
+        while found := self._http.get(
+            self._requests, state="opened", source_branch=branch, per_page=_PAGE, page=page
+        ):
+            own = next((pull for pull in map(_pull, found) if pull.head == branch), None)
+            if own or len(found) < _PAGE:
+                return own
+            page += 1
+        return None
 
     def create(self, new: NewPull) -> Pull:
         title = f"Draft: {new.title}" if new.draft else new.title
@@ -69,12 +78,13 @@ class GitLab:
 
 
 def _pull(found: Any) -> Pull:
+    own = found["source_project_id"] == found["target_project_id"]
     return Pull(
         number=int(found["iid"]),
         title=found["title"],
         body=found.get("description") or "",
         state=_STATES.get(found["state"], CLOSED),
-        head=found["source_branch"],
+        head=found["source_branch"] if own else f"fork:{found['source_branch']}",
         base=found["target_branch"],
         head_sha=found.get("sha") or "",
         url=found["web_url"],

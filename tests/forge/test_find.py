@@ -47,6 +47,7 @@ def test_an_own_host_must_be_told() -> None:
     assert place(NONE, url, "github").api == "https://git.example.com:8443/api/v3"
     assert place(Publishing(forge="gitea"), url).api == "https://git.example.com:8443/api/v1"
     assert place(Publishing(forge="gitea", api="https://x.example/v1"), url).api == "https://x.example/v1"
+    assert place(Publishing(forge="gitea"), "ssh://git@[::1]:22/o/r.git").api == "https://[::1]/api/v1"
     with pytest.raises(UsageError, match="names no OWNER/NAME"):
         place(Publishing(forge="github"), "/srv/fork")
     assert (

@@ -18,12 +18,12 @@ SHA = "a" * 40
 NEW = NewPull("Title", "Body", "d/red", "main")
 MERGE_REQUEST = {
     "iid": 5, "title": "Title", "description": "Body", "state": "opened", "source_branch": "d/red",
-    "target_branch": "main", "sha": SHA, "web_url": "https://gitlab.com/g/fork/-/merge_requests/5",
+    "target_branch": "main", "source_project_id": 1, "target_project_id": 1, "sha": SHA, "web_url": "https://gitlab.com/g/fork/-/merge_requests/5",
 }  # fmt: skip
 GITEA_PULL = {
     "number": 5, "title": "Title", "body": "Body", "state": "open", "merged": False,
     "head": {"ref": "d/red", "sha": SHA, "repo": {"full_name": "keeper/fork"}},
-    "base": {"ref": "main", "sha": "b" * 40}, "html_url": "https://codeberg.org/keeper/fork/pulls/5",
+    "base": {"ref": "main", "sha": "b" * 40, "repo": {"full_name": "keeper/fork"}}, "html_url": "https://codeberg.org/keeper/fork/pulls/5",
 }  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def test_gitlab(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lab.update(5, Changes(title="T", body="B", base="d/x")) == expected
     root = "/api/v4/projects/g%2Fsub%2Ffork/merge_requests"
     assert wire.asked == [
-        ("GET", root, {"state": "opened", "source_branch": "d/red", "per_page": "2"}, None),
+        ("GET", root, {"state": "opened", "source_branch": "d/red", "per_page": "100", "page": "1"}, None),
         ("GET", f"{root}/6", {}, None),
         (
             "POST",
@@ -82,6 +82,22 @@ def test_gitlab(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wire.headers is not None
     assert wire.headers["PRIVATE-TOKEN"] == "secret"
     assert (lab.sign, lab.limit) == ("!", 1_048_576)
+
+
+def test_gitlab_merge_requests_of_forks_are_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    foreign = {**MERGE_REQUEST, "iid": 4, "source_project_id": 2}
+    wire = Wire(
+        monkeypatch, (200, [foreign] * 100), (200, [foreign, MERGE_REQUEST]), (200, [foreign]), (200, foreign)
+    )
+    lab = GitLab("https://gitlab.com/api/v4", "g/fork", Token("secret"))
+    found = lab.find("d/red")
+    assert found is not None
+    assert found.number == 5
+    assert [asked[2]["page"] for asked in wire.asked] == ["1", "2"]
+    assert lab.find("d/red") is None
+    theirs = lab.get(4)
+    assert theirs is not None
+    assert theirs.head != "d/red"
 
 
 def test_gitlab_one_that_is_there_already(monkeypatch: pytest.MonkeyPatch) -> None:
