@@ -44,7 +44,7 @@ def plan(found: Situation, texts: Texts, numbers: dict[str, int]) -> Plan:
     actions += [Check(live)] if actions and live else []
     actions += _closes(found)
     actions += [Delete(moves.delete)] if moves.delete else []
-    return Plan(tuple(actions), (*moves.notes, *_shut(found), *kept))
+    return Plan(tuple(actions), (*found.notes, *moves.notes, *_shut(found), *kept))
 
 
 def _retargets(found: Situation) -> list[Retarget]:

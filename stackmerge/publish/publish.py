@@ -15,6 +15,7 @@ from stackmerge.publish import situation, state
 from stackmerge.publish.actions import Action
 from stackmerge.publish.planner import Plan, plan
 from stackmerge.publish.publisher import Publisher, Tools
+from stackmerge.publish.situation import Situation
 from stackmerge.publish.texts import Texts
 from stackmerge.record import Run
 from stackmerge.remote import Remote
@@ -48,7 +49,8 @@ def publish(
         connection = forges.connect(where, tokens.api, tell)
         try:
             remote = _remote(stack, where.kind, tokens.git, tell)
-            return _publish(stack, run, remote, connection, dry, tell)
+            found = situation.read(stack, run, remote, connection, where.name, tell)
+            return _publish(stack, found, remote, connection, dry, tell)
         finally:
             connection.close()
 
@@ -60,12 +62,11 @@ def _remote(stack: Stack, kind: str, token: Token | None, tell: Callable[[str], 
 
 
 def _publish(
-    stack: Stack, run: Run, remote: Remote, forge: Forge, dry: bool, tell: Callable[[str], None]
+    stack: Stack, found: Situation, remote: Remote, forge: Forge, dry: bool, tell: Callable[[str], None]
 ) -> Outcome:
-    found = situation.read(stack, run, remote, forge, tell)
     shown = {**found.pulls, **found.shut}
     numbers = {target.step: shown[target.branch].number for target in found.targets if target.branch in shown}
-    texts = Texts(gather(stack, run, numbers), renderer_of(stack, forge.sign), forge.limit)
+    texts = Texts(gather(stack, found.run, numbers), renderer_of(stack, forge.sign), forge.limit)
     made: Plan = plan(found, texts, numbers)
     if dry:
         return Outcome(made.actions, made.notes, {}, dry=True)

@@ -80,7 +80,7 @@ class Publisher:
         own = self._found.run.branches()
         live = {target.branch for target in self._found.targets}
         pulls = {branch: one for branch, one in self._record.pulls.items() if branch in live}
-        return Published(own, {}, pulls)
+        return Published(own, {}, pulls, self._record.place)
 
     @singledispatchmethod
     def _act(self, action: Action) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stackmerge import accept
 from stackmerge.errors import StackmergeError, UsageError
-from stackmerge.forge.base import CLOSED, MERGED, OPEN, Forge, Pull
+from stackmerge.forge.base import MERGED, OPEN, Forge, Pull
 from stackmerge.journal import stack_ref
 from stackmerge.publish import state
 from stackmerge.publish.state import Published
@@ -25,6 +25,7 @@ class Situation:
 
     ``pulls`` are the open pull requests by branch, ``leaving`` those by branch whose steps have left the stack,
     ``shut`` those that a person closed or merged; ``wanted`` refs include the trunk where it is behind.
+    ``notes`` say what of the record was not used.
     """
 
     run: Run
@@ -37,12 +38,17 @@ class Situation:
     leaving: Mapping[str, Pull | None]
     shut: Mapping[str, Pull]
     trunk: str
+    notes: tuple[str, ...] = ()
 
 
-def read(stack: Stack, run: Run, remote: Remote, forge: Forge, tell: Callable[[str], None]) -> Situation:
-    """Look at the remote and at every pull request: one request for each."""
+def read(
+    stack: Stack, run: Run, remote: Remote, forge: Forge, place: str, tell: Callable[[str], None]
+) -> Situation:
+    """Look at the remote and at every pull request: one request for each. ``place`` is that of the repository."""
     trunk = stack.manifest.publishing.trunk
-    record = state.read(stack.repository, stack.name)
+    kept = state.read(stack.repository, stack.name)
+    record = kept.at(place).without(trunk)
+    notes = list(_elsewhere(kept, place))
     aims = targets(run, trunk)
     branches = run.branches()
     if f"refs/heads/{trunk}" in branches:
@@ -55,29 +61,41 @@ def read(stack: Stack, run: Run, remote: Remote, forge: Forge, tell: Callable[[s
     shut: dict[str, Pull] = {}
     for target in aims:
         tell(f"reading the pull request of {target.step}")
-        found = _pull(
-            forge, record, target.branch, merged=_in_trunk(stack, target, there[f"refs/heads/{trunk}"])
-        )
+        known = _recorded(forge, record, target.branch, notes)
+        found = known if known and _stays(known, target, stack, there[f"refs/heads/{trunk}"]) else None
+        found = found or forge.find(target.branch)
         if found:
             (pulls if found.state == OPEN else shut)[target.branch] = found
     live = {target.branch for target in aims}
-    leaving = {b: forge.get(one.number) for b, one in record.pulls.items() if b not in live}
+    leaving = {b: _recorded(forge, record, b, notes) for b in record.pulls if b not in live}
     earlier = _earlier(stack) | {ref: {there[ref]} for ref in trunk_move}
-    return Situation(run, record, aims, branches | trunk_move, there, earlier, pulls, leaving, shut, trunk)
+    wanted = branches | trunk_move
+    return Situation(run, record, aims, wanted, there, earlier, pulls, leaving, shut, trunk, tuple(notes))
 
 
-def _pull(forge: Forge, record: Published, branch: str, *, merged: bool) -> Pull | None:
-    """The pull request of a branch: the one we know, unless it was closed by us or merged as it is no more.
+def _elsewhere(kept: Published, place: str) -> Iterator[str]:
+    if kept.place not in ("", place):
+        yield f"what was published at {kept.place} before is left as it is there"
 
-    ``merged``: everything of the branch is in the trunk. Else an open one that somebody has opened.
-    """
+
+def _recorded(forge: Forge, record: Published, branch: str, notes: list[str]) -> Pull | None:
+    """The pull request that we know by its number, if that is one from the branch: else it is somebody else's."""
     known = record.pulls.get(branch)
     found = forge.get(known.number) if known else None
-    if found and (found.state == OPEN or (found.state == MERGED and merged)):
-        return found
-    if found and found.state == CLOSED and not closed_by_us(found):
-        return found
-    return forge.find(branch)
+    if found and found.head != branch:
+        notes.append(f"pull request {found.number} is not one from {branch} any more and is left alone")
+        return None
+    return found
+
+
+def _stays(known: Pull, target: Target, stack: Stack, trunk: str) -> bool:
+    """Is a pull request the step's still? Not one that we closed, nor one that was merged as the step is no more.
+
+    A merge leaves the step's commit in the trunk; squashed or rebased it does not, but the head says what was merged.
+    """
+    if known.state == MERGED:
+        return known.head_sha == target.commit or _in_trunk(stack, target, trunk)
+    return known.state == OPEN or not closed_by_us(known)
 
 
 def _in_trunk(stack: Stack, target: Target, trunk: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from stackmerge.errors import StackmergeError
 from stackmerge.journal import stack_ref
@@ -29,15 +29,30 @@ class Published:
     """``branches``: full ref names with the commits on the remote. ``pending``: those of a push that may have been.
 
     ``pulls``: pull requests by branch. A branch stays here until it is deleted on the remote.
+    ``place``: the repository among all, by its API's host and its name there; empty in an older record.
     """
 
     branches: Mapping[str, str] = field(default_factory=dict)
     pending: Mapping[str, str] = field(default_factory=dict)
     pulls: Mapping[str, Numbered] = field(default_factory=dict)
+    place: str = ""
 
     def ours(self, ref: str) -> set[str]:
         """The commits that we put, or may have put, on a ref of the remote."""
         return {found[ref] for found in (self.branches, self.pending) if ref in found}
+
+    def at(self, place: str) -> Published:
+        """What of it counts at a place: all of an older record, and nothing of what was published elsewhere."""
+        return replace(self, place=place) if self.place in ("", place) else Published(place=place)
+
+    def without(self, branch: str) -> Published:
+        """It, less a branch that is not ours any more, with its pull request."""
+        ref = f"refs/heads/{branch}"
+        branches, pending = (
+            {r: c for r, c in one.items() if r != ref} for one in (self.branches, self.pending)
+        )
+        pulls = {name: one for name, one in self.pulls.items() if name != branch}
+        return replace(self, branches=branches, pending=pending, pulls=pulls)
 
     def numbers(self, branches: Mapping[str, str]) -> dict[str, int]:
         """The pull request of each step, given the branch of each."""
@@ -53,7 +68,8 @@ def read(repository: Repository, stack: str) -> Published:
     try:
         found = json.loads(repository.objects.commit(commit).message.partition("\n\n")[2])
         pulls = {branch: Numbered(**one) for branch, one in found["pulls"].items()}
-        return Published(dict(found["branches"]), dict(found["pending"]), pulls)
+        place = str(found.get("place", ""))
+        return Published(dict(found["branches"]), dict(found["pending"]), pulls, place)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         hint = f"`git update-ref -d {ref}` removes it; branches on the remote are then somebody else's"
         raise StackmergeError(f"the record {ref} is damaged", hint) from error

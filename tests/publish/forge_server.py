@@ -40,6 +40,7 @@ class PullRequest:
     merged: bool = False
     stacked: bool = False
     draft: bool = False
+    fork: bool = False  # from another repository of the same owner
     last_head: str = ""
     last_base: str = ""
 
@@ -134,7 +135,7 @@ class Forge:
 
     def open(self) -> dict[str, PullRequest]:
         """The open pull requests by their branch."""
-        return {pull.head: pull for pull in self.pulls.values() if pull.state == "open"}
+        return {pull.head: pull for pull in self.pulls.values() if pull.state == "open" and not pull.fork}
 
     def edit(self, number: int, change: Callable[[str], str]) -> None:
         """A person edits a body on the web, which sends CRLF."""
@@ -160,23 +161,31 @@ class Forge:
     def branches_moved(self) -> None:
         """What a push does to pull requests."""
         for pull in self.pulls.values():
-            if pull.state != "open":
+            if pull.state != "open" or pull.fork:
                 continue
             head, base = self.tip(pull.head), self.tip(pull.base)
             if not head or not base:
                 pull.state = "closed"
-            elif self._contains(base, head):
+                continue
+            pull.last_head, pull.last_base = head, base
+            if self._contains(base, head):
                 pull.state, pull.merged = "closed", True
-            else:
-                pull.last_head, pull.last_base = head, base
 
     def shown(self, pull: PullRequest, schema: str) -> dict[str, Any]:
         """A pull request as GitHub shows it."""
         found = contract.sample(schema)
-        head, base = self.tip(pull.head) or pull.last_head, self.tip(pull.base) or pull.last_base
+        live = (
+            pull.state == "open" and not pull.fork
+        )  # one that is closed goes on to show the head that it had
+        head = (self.tip(pull.head) if live else "") or pull.last_head
+        base = self.tip(pull.base) or pull.last_base
         head, base = self.shows.get(f"head {pull.head}", head), self.shows.get(f"base {pull.base}", base)
         found["head"] |= {"ref": pull.head, "sha": head, "label": f"{self.owner}:{pull.head}"}
         found["base"] |= {"ref": pull.base, "sha": base, "label": f"{self.owner}:{pull.base}"}
+        found["head"]["repo"] = {
+            **found["head"]["repo"],
+            "id": 2 if pull.fork else found["base"]["repo"]["id"],
+        }
         found |= {"number": pull.number, "title": pull.title, "body": pull.body or None, "state": pull.state}
         found["html_url"] = f"https://github.com/{self.owner}/{self.name}/pull/{pull.number}"
         found["merged_at"] = "2023-11-14T22:13:20Z" if pull.merged else None
