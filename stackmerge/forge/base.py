@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Protocol
 
+_MARK = re.compile(r"(?:(?:\[(?:draft|wip)\]|\(draft\)|(?:draft|wip):)\s*)*", re.IGNORECASE)
 OPEN, CLOSED, MERGED = "open", "closed", "merged"
 
 
@@ -13,7 +15,8 @@ class Pull:
     """A pull request as the forge shows it. ``head`` and ``base`` are branches; ids are empty where it shows none.
 
     The ``head`` of one from another repository is no branch of ours: a colon, which no branch has, is in it.
-    ``stacked``: it is in one of the forge's own stacks, where its base cannot be changed.
+    ``stacked``: it is in one of the forge's own stacks, where its base cannot be changed. ``mark``: what makes it
+    a draft, where that stands in the title; ``title`` is without it, and is written with it.
     """
 
     number: int
@@ -26,6 +29,7 @@ class Pull:
     base_sha: str = ""
     url: str = ""
     stacked: bool = False
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,13 @@ class Changes:
     @property
     def fields(self) -> dict[str, str]:
         return {name: value for name, value in vars(self).items() if value is not None}
+
+
+def parted(title: str) -> tuple[str, str]:
+    """The mark of a draft at the start of a title, empty for none, and the title without it."""
+    found = _MARK.match(title)
+    at = found.end() if found else 0
+    return title[:at], title[at:]
 
 
 class Forge(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull
+from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull, parted
 from stackmerge.forge.http import Http, Refused
 from stackmerge.forge.pace import Pace
 from stackmerge.forge.token import Token
@@ -74,10 +74,11 @@ class Gitea:
 
 def _pull(found: Any) -> Pull:
     head, base = found["head"], found["base"]
+    mark, title = parted(found["title"])
     own = bool(head.get("repo")) and head["repo"]["full_name"] == base["repo"]["full_name"]
     return Pull(
         number=int(found["number"]),
-        title=found["title"],
+        title=title,
         body=found.get("body") or "",
         state=MERGED if found.get("merged") else OPEN if found["state"] == "open" else CLOSED,
         head=head["ref"] if own else f"fork:{head['ref']}",
@@ -85,4 +86,5 @@ def _pull(found: Any) -> Pull:
         head_sha=head["sha"],
         base_sha=base["sha"],
         url=found["html_url"],
+        mark=mark,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull
+from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull, parted
 from stackmerge.forge.http import Http, Refused
 from stackmerge.forge.pace import Pace
 from stackmerge.forge.token import Token
@@ -78,14 +78,16 @@ class GitLab:
 
 
 def _pull(found: Any) -> Pull:
+    mark, title = parted(found["title"])
     own = found["source_project_id"] == found["target_project_id"]
     return Pull(
         number=int(found["iid"]),
-        title=found["title"],
+        title=title,
         body=found.get("description") or "",
         state=_STATES.get(found["state"], CLOSED),
         head=found["source_branch"] if own else f"fork:{found['source_branch']}",
         base=found["target_branch"],
         head_sha=found.get("sha") or "",
         url=found["web_url"],
+        mark=mark,
     )

@@ -11,7 +11,7 @@ from stackmerge.describe.sections import Merged
 from stackmerge.forge.base import CLOSED, OPEN, Changes, Pull
 from stackmerge.publish.targets import Target
 
-MAX_TITLE = 256
+MAX_TITLE = 240  # GitLab and Gitea take 255 characters, with the mark of a draft
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Texts:
         own_title = pull.title != title and not written
         merged = self._fitted(target.step, there, "" if own_title else title)
         changes = Changes(
-            title=title if written and pull.title != title else None,
+            title=pull.mark + title if written and pull.title != title else None,
             body=merged.text if _differs(merged.text, pull.body) else None,
             base=target.base if pull.base != target.base else None,
         )

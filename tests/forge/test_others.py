@@ -131,3 +131,13 @@ def test_gitea(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert wire.headers is not None
     assert wire.headers["Authorization"] == "token secret"
+
+
+@pytest.mark.parametrize("mark", ["WIP: ", "[WIP] ", "wip:", ""])
+def test_gitea_the_mark_of_a_draft_is_no_part_of_the_title(
+    monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    Wire(monkeypatch, (200, {**GITEA_PULL, "title": f"{mark}Title"}))
+    found = Gitea("https://codeberg.org/api/v1", "keeper/fork", Token("secret")).get(5)
+    assert found is not None
+    assert (found.mark, found.title) == (mark, "Title")

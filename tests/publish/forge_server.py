@@ -70,6 +70,8 @@ class Invalid(Exception):
 class Forge:
     """The state of one repository on the forge, and the server that shows it."""
 
+    kind, variable, user = "github", "GH_TOKEN", "x-access-token"
+
     def __init__(self, root: Path, owner: str = "keeper", name: str = "fork") -> None:
         self.owner, self.name = owner, name
         self.git_root = root / "git"
@@ -293,7 +295,7 @@ class Forge:
         if self.moved_to:
             return 301, {"Location": self.moved_to + target}, b""
         parts = urlsplit(target)
-        pair = f"x-access-token:{TOKEN}".encode()
+        pair = f"{self.user}:{TOKEN}".encode()
         known = headers.get("Authorization") == f"Basic {base64.b64encode(pair).decode()}"
         if not known:
             return 401, {"WWW-Authenticate": 'Basic realm="forge"'}, b""
@@ -364,7 +366,7 @@ def _handler(forge: Forge) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(answer)
 
-        do_GET = do_POST = do_PATCH = _serve
+        do_GET = do_POST = do_PATCH = do_PUT = _serve
 
         def _hang_up(self) -> None:
             self.close_connection = True

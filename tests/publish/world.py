@@ -17,11 +17,15 @@ STEPS = ("red", "green", "blue")
 class World:
     """``fork`` has base v1, v2 and v3 and a head for each step, and pushes to ``forge``."""
 
-    def __init__(self, root: Path, steps: Sequence[str] = STEPS) -> None:
+    def __init__(self, root: Path, steps: Sequence[str] = STEPS, forge: type[Forge] = Forge) -> None:
         self.root = root
         self.fork = Sandbox(root)
-        self.forge = Forge(root / "remote")
-        self.fork.environment |= {"GH_TOKEN": TOKEN, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        self.forge = forge(root / "remote")
+        self.fork.environment |= {
+            self.forge.variable: TOKEN,
+            "NO_PROXY": "127.0.0.1",
+            "no_proxy": "127.0.0.1",
+        }
         self.fork.commit({"README": "one\n"}, "one")
         self.fork.git("tag", "v1")
         for step in steps:
@@ -41,9 +45,8 @@ class World:
 
     def manifest(self, steps: Sequence[str], more: str = "") -> None:
         text = "stack: deploy\nbase: v1\nupstream: {repository: up/stream}\n"
-        text += (
-            f"publish: {{forge: github, api: '{self.forge.api}', repository: keeper/fork}}\n{more}steps:\n"
-        )
+        where = f"forge: {self.forge.kind}, api: '{self.forge.api}', repository: keeper/fork"
+        text += f"publish: {{{where}}}\n{more}steps:\n"
         for number, step in enumerate(steps, 1):
             text += f"- name: {step}\n  merge: topic-{step}\n  branch: d/{step}\n  pr: {300 + number}\n"
         self.fork.manifest(text)
