@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from stackmerge.describe import spans
+
 _BREAK = "&#8203;"  # zero-width space, as an entity so that a reader of the source sees it
 _PUNCTUATION = re.compile(r"([\\`*_\[\]|~])")
 _AT_START = re.compile(r"^([#+=-])|^(\d+)(?=[.)](?:\s|$))")
@@ -22,8 +24,10 @@ _FENCE = re.compile(r"<!--(?=\s*stackmerge)", re.IGNORECASE)
 _GITHUB = re.compile(r"https://(?:www\.)?github\.com/(?=[\w.-]+/[\w.-]+/(?:pull|issues|commit|discussions)/)")
 _AT_ENTITY = re.compile(r"&(?:#0*64|#x0*40|commat);", re.IGNORECASE)
 _FOREIGN_NUMBER = re.compile(r"\b([\w.-]+/[\w.-]+)#(?=\d)")
-_CODE = re.compile(
-    r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|(`+)(?!`).+?(?<!`)\2(?!`)", re.S | re.M
+# Addresses keep their @; GitHub takes a name after every other sign, and after _, for a mention.
+_MENTION = re.compile(
+    r"((?<!\w)(?:https?://|www\.)[a-z0-9-]+(?:\.[a-z0-9-]+)+[/:][^\s<>()\[\]]*)|(?<![^\W_])@(?=[\w&])",
+    re.IGNORECASE,
 )
 
 
@@ -56,7 +60,9 @@ def _escaped(text: str) -> str:
 
 def code(text: object) -> str:
     """A code span, for a table cell too: nothing in it is a mention, a link or markup."""
-    found = _one_line(str(text)).replace("|", "\\|")
+    found = _one_line(str(text))
+    if "|" in found:  # between backticks it is written otherwise in a table than out of it
+        return f"<code>{inline(found)}</code>"
     if not found:
         return ""
     longest = max((len(run) for run in re.findall(r"`+", found)), default=0)
@@ -76,11 +82,9 @@ def block(text: str) -> str:
 def prose(text: str) -> str:
     """Markdown of the manifest's author: it stays Markdown, without HTML, mentions and links back."""
     found = visible(text.replace("\r\n", "\n"), keep="\n\t").strip()
-    parts, at = [], 0
-    for match in _CODE.finditer(found):
-        parts += [_tamed(found[at : match.start()]), _closed(_FENCE.sub(_UNFENCED, match[0]), match[1])]
-        at = match.end()
-    return "".join([*parts, _tamed(found[at:])])
+    return "".join(
+        _FENCE.sub(_UNFENCED, piece) if code else _tamed(piece) for piece, code in spans.pieces(found)
+    )
 
 
 def _tamed(text: str) -> str:
@@ -88,10 +92,4 @@ def _tamed(text: str) -> str:
     text = _AT_ENTITY.sub("@", text)
     text = _GITHUB.sub("https://redirect.github.com/", text)
     text = _FOREIGN_NUMBER.sub(rf"\1#{_BREAK}", text)
-    return re.sub(r"(?<![\w/])@(?=\w)", f"@{_BREAK}", text)
-
-
-def _closed(text: str, fence: str | None) -> str:
-    """A fenced block with its end, which its author may have forgotten."""
-    ended = not fence or re.search(rf"\n {{0,3}}{re.escape(fence)}[`~]*[ \t]*\Z", text)
-    return text if ended else f"{text}\n{fence}"
+    return _MENTION.sub(lambda found: found[1] or f"@{_BREAK}", text)

@@ -81,6 +81,15 @@ def test_notes_stay_markdown_without_html_and_mentions(text: str) -> None:
     assert not re.search(r"(?<!\w)@(?!b\.example)\w", page.plain)
 
 
+def test_a_pipe_is_shown_alike_in_a_table_and_out_of_it() -> None:
+    for text in ("a | b || c", "a\\|b", "|", "x\\\\|<b>@octocat</b>"):
+        for around in ("- {} x", "| x |\n|---|\n| {} |"):
+            page = Page(around.replace("{}", escape.code(text)))
+            assert bare(page.code) == text
+            assert page.tags.count("td") == around.count("\n| {}")
+            assert not {"b", "a"} & set(page.tags)
+
+
 def test_notes_keep_what_markdown_is_for() -> None:
     page = Page(escape.prose("Some *emphasis*, `@code` and\n\n- a list\n\n```python\n@decorated\n```\n"))
     assert {"em", "code", "ul", "li", "pre"} <= set(page.tags)
