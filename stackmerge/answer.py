@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from stackmerge.merge import Conflict
-from stackmerge.resolution import Provenance, Text
+from stackmerge.resolution import Provenance
 
 # merge-ort moves a file that is in the way of a directory to "<path>~<commit>".
 _MOVED = re.compile(r"~[0-9a-f]{40}(_\d+)?$")
@@ -31,14 +31,10 @@ class Used(NamedTuple):
 
 @dataclass(frozen=True)
 class Unresolved:
-    """A conflict that stays, why nothing replayed, and the text answers that a person may still want.
-
-    ``keys`` are where text answers to it would be stored.
-    """
+    """A conflict that stays, and why nothing replayed. ``keys`` are where text answers to it would be stored."""
 
     conflict: Conflict
     reason: str
-    offers: tuple[Text, ...] = ()
     keys: tuple[str, ...] = ()
 
 

@@ -38,6 +38,8 @@ def save(repository: Repository, resolutions: Resolutions, subject: str) -> str:
         try:
             repository.refs.transaction([Update(REF, new, last)], f"stackmerge: {subject}")
         except StackmergeError:
+            if repository.refs.get(REF) == last:
+                raise
             continue
         resolutions.saved(tree)
         return new

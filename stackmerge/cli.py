@@ -78,7 +78,10 @@ def main() -> None:
     except (KeyboardInterrupt, SystemExit) as stop:
         code = stop.code if isinstance(stop, SystemExit) else _INTERRUPTED
         if code == _INTERRUPTED:
-            screen.warn(f"interrupted{_GOES_ON.get(_command(sys.argv), '')}")
+            words = f"interrupted{_GOES_ON.get(_command(sys.argv), '')}"
+            screen.warn(words)
+            if json:
+                screen.print_json({"status": "error", "error": words})
         sys.exit(code)
     except OSError as error:
         screen.failed(

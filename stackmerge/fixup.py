@@ -7,7 +7,7 @@ that they fix came with commits that are not here, and otherwise a person is ask
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from stackmerge.ancestry import History
 from stackmerge.answer import Replayed, Unresolved, Used
@@ -32,20 +32,21 @@ class Fixups:
         self._resolutions = resolutions
         self._history = history or History(git)
 
-    def apply(self, tree: str, head: str, step: str, below: str) -> Replayed:
-        """Make again in ``tree`` what was fixed by hand when ``head`` was merged before."""
+    def apply(self, tree: str, head: str, step: str, below: str, without: Collection[str] = ()) -> Replayed:
+        """Make again in ``tree`` what was fixed by hand when ``head`` was merged before, but ``without`` some paths."""
         own = self._resolutions.fixups(head, step)
         used: list[Used] = []
         unresolved: list[Unresolved] = []
         for group in _by_merge(own):
             if group[0].head != head and below and self._history.holds(below, group[0].head):
                 continue  # an earlier head of the step is below already, and what it needed with it
-            found = self._apply_group(tree, group, below)
+            found = self._apply_group(tree, [one for one in group if one.path not in without], below)
             tree = found.tree
             used += found.used
             unresolved += found.unresolved
         if not unresolved and below:
-            unresolved = self._of_the_other_order(tree, head, below, {fixup.path for fixup in own})
+            settled = {*without, *(fixup.path for fixup in own)}
+            unresolved = self._of_the_other_order(tree, head, below, settled)
         return Replayed(tree, tuple(used), tuple(unresolved))
 
     def met(self, head: str) -> list[str]:
@@ -110,10 +111,9 @@ class Fixups:
             pending = [f for f in group if f.path not in settled and self._is_pending(f, tree)]
             if pending:
                 one = pending[0].provenance
-                where = (
-                    f"merge {one.commit[:12] or one.parents[0][:12]} of {one.step or pending[0].head[:12]}"
-                )
-                reason = f"{where} onto this head fixed it by hand; here they meet the other way round"
+                merge = f"merge {one.commit[:12]}" if one.commit else "a merge"
+                where = f"{merge} of {one.step or pending[0].head[:12]} onto this head"
+                reason = f"{where} was fixed by hand; here they meet the other way round: is the fix needed?"
                 found += [_unresolved(fixup, fixup.before, reason) for fixup in pending]
         return found
 

@@ -12,6 +12,8 @@ from functools import lru_cache
 from stackmerge.libgit2 import pygit2
 from stackmerge.repository import Repository
 
+TAKEN_BACK = "merged, then reverted by"
+
 
 class Landed:
     """Answers for the commits that ``new_base`` has and ``old_base`` has not."""
@@ -36,8 +38,18 @@ class Landed:
             found = self._arrival(self._objects.parent_tree(head), self._objects.commit(head).tree, since)
             return f"as {found[:12]}" if found else ""
         if self._repository.is_ancestor(head, self._new):
-            return "merged" if before or not self._repository.is_ancestor(head, self._old) else ""
+            new = before or not self._repository.is_ancestor(head, self._old)
+            return self._merged(head, since) if new else ""
         return self._squashed(head, since) or self._picked(head, since)
+
+    def _merged(self, head: str, since: str) -> str:
+        """In words, and whether upstream took it out again: git does not bring back what it counts as merged."""
+        fork = self._repository.merge_base(head, since)
+        if fork is None or fork == head:
+            return "merged"
+        before, after = self._objects.commit(fork).tree, self._objects.commit(head).tree
+        undone = self._newest(before, after, since, ours=False)
+        return f"{TAKEN_BACK} {undone[:12]}" if undone else "merged"
 
     def _squashed(self, head: str, since: str) -> str:
         fork = self._repository.merge_base(head, self._new)
@@ -63,17 +75,22 @@ class Landed:
 
     def _arrival(self, before: str, after: str, since: str) -> str:
         """The newest base commit after ``since`` that makes the change between two trees and still stands."""
+        return self._newest(before, after, since, ours=True)
+
+    def _newest(self, before: str, after: str, since: str, *, ours: bool) -> str:
+        """The newest base commit after ``since`` that makes a change, or takes it back: only one of ``ours`` counts.
+
+        Where the newest is of the other sort, there is none.
+        """
         paths = frozenset(self._objects.diff(before, after))
         candidates = self._gained(since).get(paths, [])
         if not paths or not candidates:
             return ""
-        wanted, undone = self._patch(before, after), self._patch(after, before)
-        for commit in candidates:  # newest first: a revert that is newer than the change takes it away
+        made, undone = self._patch(before, after), self._patch(after, before)
+        for commit in candidates:
             found = self._patch(self._objects.parent_tree(commit), self._objects.commit(commit).tree)
-            if found == undone:
-                return ""
-            if found == wanted:
-                return commit
+            if found in (made, undone):
+                return commit if (found == made) == ours else ""
         return ""
 
     def _find_gained(self, since: str) -> dict[frozenset[str], list[str]]:

@@ -73,6 +73,9 @@ def _learn_conflict(
     if answer and answer.is_file and conflict.is_text:
         images = _images(repository, merged, conflict, answer)
         if images:
+            if provenance.source in ("hand", "hazard"):  # it corrects what the step was answered with before
+                named = (images[0], path, provenance.step, provenance.head)
+                resolutions.forget_text_of(*named, but=images[2])
             resolutions.add_text(*images, provenance)
             return
     resolutions.add_exact(

@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from stackmerge.merge import Merged
-from stackmerge.objects import Commit
+from stackmerge.objects import Commit, Objects
 from stackmerge.rawtree import Entry
 from stackmerge.record import LEFT_OUT, Run, StepRecord
 from stackmerge.repository import Repository
+from stackmerge.similarity import is_rename
 
 # What each verdict says of a path; those in BAD make a proof fail.
 VERDICTS = {
@@ -135,14 +136,33 @@ def prove_run(repository: Repository, old: Run, new: Run) -> Proof:
     """The proof of a rebuild against the last accepted one."""
     resolved = {used.path for step in new.steps for used in step.resolutions}
     explained = _explained(repository, old, new)
-    proof = prove(
-        repository,
+    sides = (
         (_upstream_in(repository, old, new.plan.base), old.tip),
         (_upstream_in(repository, new, old.plan.base), new.tip),
-        resolved=resolved,
-        explained=explained,
     )
+    proof = prove(repository, *sides, resolved=resolved, explained=explained)
+    if not proof.holds and (moved := _moved(repository.objects, new)):
+        proof = prove(repository, *sides, resolved=resolved | moved, explained=explained)
     return proof._replace(old_base=old.plan.base, new_base=new.plan.base)
+
+
+def _moved(objects: Objects, run: Run) -> set[str]:
+    """Where later steps moved the files that a resolution settled: the tip shows them there."""
+    settled: set[str] = set()
+    found: set[str] = set()
+    for record in run.steps:
+        if record.outcome in LEFT_OUT:
+            continue
+        below = objects.commit(record.below).tree
+        gone = {path for path in settled if objects.lookup(record.tree, path) is None}
+        here = {path: entry for path in gone if (entry := objects.lookup(below, path)) and entry.is_file}
+        pairs = objects.diff(below, record.tree).items() if here else ()
+        new = {path: entry for path, (was, entry) in pairs if was is None and entry and entry.is_file}
+        blobs = [objects.blob(entry.oid) for entry in here.values()]
+        moved = {p for p, e in new.items() if any(is_rename(blob, objects.blob(e.oid)) for blob in blobs)}
+        found |= moved
+        settled = (settled - gone) | moved | {used.path for used in record.resolutions}
+    return found
 
 
 def _upstream_in(repository: Repository, run: Run, other: str) -> str:

@@ -196,7 +196,12 @@ def accept_candidate(stack: Stack, *, force: bool, reason: str) -> Run:
                 "the proof of this candidate failed", "look at `verify`; --unproven REASON overrides"
             )
         if run.status not in ("complete", "proof"):
-            raise StackmergeError(f"the rebuild is not done: {run.status}", "`stackmerge continue` it first")
+            hint = (
+                "rebuild without --keep-going"
+                if run.options.get("keep_going")
+                else "`stackmerge continue` it first"
+            )
+            raise StackmergeError(f"the rebuild is not done: {run.status}", hint)
         if reason:
             stack.journal.note("candidate", unproven=reason)
         accept.accept(stack.repository, stack.journal, run, stack.manifest.lock_path, force=force)

@@ -171,16 +171,8 @@ class Rebuilding:
     def _rebuilt_with_edits(self, step: PlannedStep, record: StepRecord) -> StepRecord:
         """A blocked step once more, with the prescribed edits made and recorded as the answer."""
         result = self._builder.edited(step, record.below, record.tree)
-        self._forget_wrong(record, result)
         self._record_resolution(step, record.below, result, "hazard")
         return self._builder.build(step, record.below, by_hand=result)
-
-    def _forget_wrong(self, record: StepRecord, result: str) -> None:
-        """Forget the step's recorded answers that made a wrong result: two answers that disagree replay neither."""
-        different = self._repository.objects.diff(record.tree, result)
-        for used in record.resolutions:
-            if used.kind == "text" and used.path in different:
-                self._resolutions.forget_text_of(used.id, used.path, record.name, record.head)
 
     def take_resolution(self, run: Run) -> Outcome:
         """Take what a person made of the conflict, record it, and go on."""
@@ -199,8 +191,6 @@ class Rebuilding:
             result, source = self._builder.edited(step, stopped.below, result), "hazard"
         elif blocks(examined.findings):
             return self._still_blocked(stopped, result, examined, tree)
-        if stopped.outcome == "hazard":
-            self._forget_wrong(stopped, result)
         self._record_resolution(step, stopped.below, result, source)
         self._stack.journal.resume()
         outcome = self.run(done, by_hand=result)
@@ -281,7 +271,6 @@ class Rebuilding:
             return self.run(done_of(run))
         done = run.steps[: run.steps.index(record)]
         self._builder.note_landed(done)
-        self._forget_wrong(record, result)
         self._record_resolution(step, record.below, result, "hand")
         self._stack.journal.resume(first=step.name)
         outcome = self.run(done, by_hand=result)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from stackmerge.answer import Used
 from stackmerge.gate.outcome import GateResult
 from stackmerge.hazard.finding import Finding
+from stackmerge.landed import TAKEN_BACK
 from stackmerge.plan import Plan, PlannedStep
 from stackmerge.resolution import Provenance
 
@@ -65,6 +66,11 @@ class StepRecord(NamedTuple):
     hazards: tuple[Finding, ...] = ()
     rules: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
+
+    @property
+    def taken_back(self) -> bool:
+        """Did upstream merge it and revert it, so that the result is without it?"""
+        return self.landed.startswith(TAKEN_BACK)
 
     @property
     def unresolved(self) -> tuple[ConflictRecord, ...]:

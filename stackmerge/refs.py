@@ -135,6 +135,8 @@ class Refs:
             hint = "somebody else moved a branch: look at it, then run again"
             if ".lock'" in error.stderr:
                 hint = "if no other git is running here, remove that lock file, then run again"
+            elif "exists; cannot create" in error.stderr:
+                hint = "a branch of another name is in the way: rename it, or give the step another `branch`"
             raise StackmergeError(f"no ref was moved: {error.message}", hint) from error
 
 

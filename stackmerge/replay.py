@@ -7,6 +7,7 @@ Everything that nothing answers stays a conflict, with the reason why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -78,10 +79,17 @@ class Replayer:
                 if conflict.staged:
                     self._settle(conflict, entry, merged.tree, changes)
         tree = self._objects.edit(merged.tree, changes)
-        if unresolved:
-            return Replayed(tree, tuple(used), tuple(unresolved))
-        fixed = self.fixups.apply(tree, head, step, below)
-        return Replayed(fixed.tree, (*used, *fixed.used), fixed.unresolved)
+        open_paths = {settled_path(one.conflict) for one in unresolved}
+        fixed = self.fixups.apply(tree, head, step, below, without=open_paths)
+        left = tuple(self._with_fixup(one, head, step) for one in unresolved)
+        return Replayed(fixed.tree, (*used, *fixed.used), (*left, *fixed.unresolved))
+
+    def _with_fixup(self, unresolved: Unresolved, head: str, step: str) -> Unresolved:
+        """Say so where a fixup waits for what a person makes of a conflict: it cannot be made between markers."""
+        path = settled_path(unresolved.conflict)
+        if all(fixup.path != path for fixup in self._resolutions.fixups(head, step)):
+            return unresolved
+        return replace(unresolved, reason=f"{unresolved.reason}, and its recorded fixup must be made again")
 
     def _settle(
         self, conflict: Conflict, entry: Entry | None, tree: str, changes: dict[str, Entry | None]

@@ -44,10 +44,9 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Refused:
-    """Why answers were not applied, and which they were."""
+    """Why answers were not applied."""
 
     reason: str
-    offers: tuple[Text, ...] = ()
 
 
 class TextReplay:
@@ -80,7 +79,7 @@ class TextReplay:
             found = self._hunk_by_hunk(place, parsed, data) or found
         if isinstance(found, _Refused):
             ids = [parsed.id, *(rerere.hunk_ids(data, marker_size=attributes.marker_size))]
-            return Unresolved(conflict, found.reason, found.offers, tuple(map(text_key, dict.fromkeys(ids))))
+            return Unresolved(conflict, found.reason, tuple(map(text_key, dict.fromkeys(ids))))
         return found
 
     def _whole(self, place: _Place, parsed: rerere.Conflict) -> Answer | _Refused:
@@ -108,7 +107,7 @@ class TextReplay:
             texts.append(text)
         trouble = self._trouble(place, image, texts)
         if trouble:
-            return _Refused(trouble, tuple(texts))
+            return _Refused(trouble)
         entry, used = self._settled(place, image, texts)
         return entry, tuple(one._replace(before=text_key(parsed.id)) for one in used)
 
@@ -133,9 +132,7 @@ class TextReplay:
         fitting = [text for text in known if self._belongs(place, text, preimage)]
         if not fitting:
             where = ", ".join(sorted({p.path or "an unknown path" for t in known for p in t.provenance}))
-            return _Refused(
-                f"resolution {conflict_id[:12]} was recorded at another path ({where})", tuple(known)
-            )
+            return _Refused(f"resolution {conflict_id[:12]} was recorded at another path ({where})")
         return fitting
 
     def _belongs(self, place: _Place, text: Text, preimage: bytes) -> bool:
@@ -168,10 +165,11 @@ class TextReplay:
                 elif data is not None:
                     results.setdefault(data, text)
             if len(results) > 1:
-                return _Refused("two recorded answers disagree", tuple(results.values()))
+                shown = next(iter(results.values())).id[:12]
+                return _Refused(f"two recorded answers disagree: see `stackmerge rerere show {shown}`")
             if results:
                 return next(iter(results.items()))
-        return _Refused(reason, tuple(fitting))
+        return _Refused(reason)
 
     def _replay_one(self, place: _Place, image: bytes, text: Text) -> bytes | None:
         """git's replay: merge the step from preimage to postimage into the new conflict. None if that conflicts."""

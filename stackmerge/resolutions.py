@@ -248,13 +248,29 @@ class Resolutions:
         self._unsaved.append(lambda other: other.forget(key))
         return True
 
-    def forget_text_of(self, conflict_id: str, path: str, step: str, head: str) -> None:
-        """Forget what a text answer says of a step at a path; the whole answer where it says nothing of others."""
+    def forget_text_of(self, conflict_id: str, path: str, step: str, head: str, but: bytes = b"") -> None:
+        """Forget that a step was answered at a path, ``but`` for one answer; what is then nobody's goes altogether."""
         for text in self.text(conflict_id):
+            if but and self._objects.blob(text.postimage) == but:
+                continue
             kept = [one for one in text.provenance if not _is_of(one, path, step, head)]
             if len(kept) < len(text.provenance):
                 self._keep_only(text, kept)
-        self._unsaved.append(lambda other: other.forget_text_of(conflict_id, path, step, head))
+        self._unsaved.append(lambda other: other.forget_text_of(conflict_id, path, step, head, but))
+
+    def drop(self, resolution: Resolution) -> None:
+        """Forget one resolution: one variant of a text, one of the exact answers at a path, a fixup."""
+        if isinstance(resolution, Text):
+            found = [t for t in self.text(resolution.id) if t.postimage == resolution.postimage]
+            for text in found:
+                self._keep_only(text, ())
+        elif isinstance(resolution, Exact):
+            key = exact_key(resolution.path)
+            for name in self._names(key):
+                if self._read_exact(f"{key}/{name}")[1:6] == resolution[1:6]:
+                    self.forget(f"{key}/{name}")
+        else:
+            self.forget(fixup_key(resolution.head, resolution.path))
 
     def _keep_only(self, text: Text, provenance: Sequence[Provenance]) -> None:
         key = text_key(text.id)

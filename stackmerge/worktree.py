@@ -18,7 +18,7 @@ from stackmerge.plan import PlannedStep
 from stackmerge.rawtree import Entry
 from stackmerge.repository import Repository
 
-_LABEL = re.compile(rb"^(<{7,}|\|{7,}|>{7,}) ([0-9a-f]{40})(:.*)?$", re.MULTILINE)
+_LABEL = re.compile(rb"^(<{7,}|\|{7,}|>{7,}) ([0-9a-f]{40})(:.*)?(?=\r?$)", re.MULTILINE)
 _NAMED = 3
 
 
@@ -146,23 +146,26 @@ class ConflictTree:
 
         The sides are those of the step: a person may have committed in the work tree.
         """
-        from stackmerge import rerere  # every rebuild looks for the work tree, few have one
-
         objects = self._repository.objects
         sides = [ours, theirs]
         changed = objects.diff(sides[0], tree)
         sizes = self._marker_sizes(changed)
         for path, (_, now) in sorted(changed.items()):
-            entries = [now, *(objects.lookup(side, path) for side in sides)]
-            held = [
-                bool(e and e.is_file and rerere.has_markers(objects.blob(e.oid), marker_size=sizes[path]))
-                for e in entries
-            ]
-            if held[0] and not any(held[1:]):
-                raise StackmergeError(
-                    f"{path} still holds conflict markers",
-                    f"edit it in {self.path}, `git add` it, then `continue`",
-                )
+            before = [objects.lookup(side, path) for side in sides]
+            # Where both sides renamed a file, git's markers are one longer than the path's own.
+            for size in (sizes[path], sizes[path] + 1):
+                if self._is_marked(now, size) and not any(self._is_marked(one, size) for one in before):
+                    raise StackmergeError(
+                        f"{path} still holds conflict markers",
+                        f"edit it in {self.path}, `git add` it, then `continue`",
+                    )
+
+    def _is_marked(self, entry: Entry | None, size: int) -> bool:
+        from stackmerge import rerere  # every rebuild looks for the work tree, few have one
+
+        if entry is None or not entry.is_file:
+            return False
+        return rerere.has_markers(self._repository.objects.blob(entry.oid), marker_size=size)
 
     def _marker_sizes(self, paths: Iterable[str]) -> dict[str, int]:
         asked = b"".join(os.fsencode(path) + b"\0" for path in paths)

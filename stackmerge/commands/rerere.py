@@ -110,5 +110,8 @@ def rerere_pull(
     from stackmerge.share import pull
 
     with Repository(repo) as repository:
-        count = pull(repository, remote)
-    screen.said(f"{count} resolutions are new", {"added": count}, json)
+        pulled = pull(repository, remote)
+    words = f"{pulled.added} resolutions are new"
+    if pulled.forgotten:
+        words += f", {pulled.forgotten} were forgotten by others"
+    screen.said(words, pulled._asdict(), json)

@@ -10,6 +10,7 @@ from stackmerge.progress.event import GATING, MERGING, PLANNING
 from stackmerge.progress.presence import Present
 from stackmerge.progress.progress import Progress, counted, gates_counted
 from stackmerge.rebuild import current
+from stackmerge.record import STOPPED
 from stackmerge.stack import Stack
 
 RUNNING, INTERRUPTED = "running", "interrupted"
@@ -56,7 +57,9 @@ class Situation:
         """The command that goes on from here; empty where there is nothing to do."""
         if self.outcome is None:
             return "stackmerge rebuild" if self.status == INTERRUPTED else ""
-        state = self.outcome.run.state
+        run, state = self.outcome.run, self.outcome.run.state
+        if run.status in STOPPED and run.options.get("keep_going") and state == "candidate":
+            return "stackmerge rebuild"
         if self.status == RUNNING or state in ("accepted", "aborted"):
             return ""
         return "stackmerge continue" if state == "accepting" else _NEXT.get(self.status, "")

@@ -84,8 +84,13 @@ def outcome_lines(outcome: Outcome) -> None:
     run = outcome.run
     steps_table(run.steps)
     for record in run.steps:
+        _by_hand(record)
+        _taken_back(record)
         _conflicts(record)
     hazard_lines(run.steps)
+    if run.state == "aborted":
+        say("given up; nothing has moved")
+        return
     if run.status == "conflict" and outcome.worktree:
         say(f"stopped at {clean(run.steps[-1].name)}: resolve the conflict in {outcome.worktree},")
         deleted = any("delete" in conflict.kind for conflict in run.steps[-1].unresolved)
@@ -120,6 +125,7 @@ def planned(plan: Plan, records: Sequence[StepRecord], json: bool) -> None:
     say(f"{clean(plan.stack)} on {plan.base[:SHORT]} (now on {plan.old_base[:SHORT] or 'nothing'})")
     steps_table(records)
     for record in records:
+        _taken_back(record)
         _conflicts(record)
     hazard_lines(records)
 
@@ -141,6 +147,19 @@ def _detail(record: StepRecord) -> str:
         kind: sum(u.kind == kind for u in record.resolutions) for kind in ("text", "exact", "policy", "fixup")
     }
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+
+
+def _by_hand(record: StepRecord) -> None:
+    if record.outcome == "by hand" and not record.reused:
+        say(
+            f"{clean(record.name)}: taken as it was made; no recorded answer makes the same, so a new base asks again"
+        )
+
+
+def _taken_back(record: StepRecord) -> None:
+    if record.taken_back:
+        say(f"{clean(record.name)}: warning: it was {record.landed} upstream: the result is without it")
+        say("    git never merges a commit twice: to keep it, give the step a head with the change made anew")
 
 
 def _conflicts(record: StepRecord) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.sandbox import Sandbox
-from tests.stories.steps import manifest, outcomes, rebuild, used
+from tests.stories.steps import go_on, manifest, outcomes, rebuild, resolve, used
 
 
 def adopted_with_an_evil_merge(fork: Sandbox) -> None:
@@ -96,3 +98,50 @@ def test_a_mode_that_upstream_changes_stays_changed(fork: Sandbox) -> None:
     assert fork.git("ls-tree", "deploy", "tool").startswith("100755 ")
     assert "\nfixed\n" in fork.show("deploy", "tool")
     assert "\nfive\n" in fork.show("deploy", "tool")
+
+
+def test_it_is_laid_out_where_another_file_of_the_step_conflicts(fork: Sandbox) -> None:
+    """And is not taken for something that the person has removed."""
+    lines = "".join(f"{n}\n" for n in range(1, 31))
+    fork.commit({"f": lines, "g": lines}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"f": lines.replace("10\n", "10 red\n", 1)}, "red")
+    fork.git("checkout", "-q", "-b", "deploy", "v1")
+    fork.git("merge", "-q", "--no-ff", "--no-commit", "red")
+    fork.commit({"g": lines + "evil\n"}, "Merge branch 'red'")
+    fork.git("checkout", "-q", "main")
+    assert fork.stackmerge("adopt", "--base", "v1", "--tip", "deploy").code == 0
+    fork.commit({"f": lines.replace("10\n", "10 up\n", 1)}, "two")
+    fork.git("tag", "v2")
+
+    stopped = rebuild(fork, "--onto", "v2", code=3)
+    assert (Path(stopped["worktree"]) / "g").read_text() == lines + "evil\n"
+    resolve(fork, stopped, {"f": lines.replace("10\n", "10 both\n", 1)})
+    done = go_on(fork)
+    assert sorted(used(done, "red")) == [("fixup", "g"), ("text", "f")]
+    again = rebuild(fork, "--fresh")
+    assert again["tip"] == done["tip"]
+    assert fork.show("deploy", "g") == (lines + "evil").rstrip("\n")
+
+
+def test_one_of_a_file_that_conflicts_is_asked_for(fork: Sandbox) -> None:
+    lines = "".join(f"{n}\n" for n in range(1, 31))
+    fork.commit({"f": lines}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"f": lines.replace("10\n", "10 red\n", 1)}, "red")
+    fork.git("checkout", "-q", "-b", "deploy", "v1")
+    fork.git("merge", "-q", "--no-ff", "--no-commit", "red")
+    fork.commit({"f": lines.replace("10\n", "10 red\n", 1) + "evil\n"}, "Merge branch 'red'")
+    fork.git("checkout", "-q", "main")
+    assert fork.stackmerge("adopt", "--base", "v1", "--tip", "deploy").code == 0
+    fork.commit({"f": lines.replace("10\n", "10 up\n", 1)}, "two")
+    fork.git("tag", "v2")
+
+    stopped = rebuild(fork, "--onto", "v2", code=3)
+    [conflict] = stopped["steps"][0]["conflicts"]
+    assert conflict["reason"].endswith(" is known, and its recorded fixup must be made again")
+    resolve(fork, stopped, {"f": lines.replace("10\n", "10 both\n", 1) + "evil\n"})
+    assert go_on(fork)["status"] == "complete"
+    assert fork.show("deploy", "f").endswith("\nevil")
+    assert rebuild(fork, "--fresh")["status"] == "complete"
+    assert fork.show("deploy", "f").endswith("\nevil")

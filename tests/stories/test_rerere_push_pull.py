@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stackmerge import cache
+from stackmerge.repository import Repository
 from tests.sandbox import Sandbox
 from tests.stories.steps import go_on, manifest, nine, outcomes, rebuild, resolve
 
@@ -41,8 +43,8 @@ def test_push_joins_and_pull_brings_all(fork: Sandbox, tmp_path: Path) -> None:
         assert pushed.code == 0, pushed.err
     assert other.git("ls-remote", "origin").split() == [pushed.json["commit"], "refs/stackmerge/rerere"]
     pulled = fork.stackmerge("rerere", "pull", "--json")
-    assert pulled.json == {"added": 1}, pulled.err
-    assert fork.stackmerge("rerere", "pull", "--json").json == {"added": 0}
+    assert pulled.json == {"added": 1, "forgotten": 0}, pulled.err
+    assert fork.stackmerge("rerere", "pull", "--json").json == {"added": 0, "forgotten": 0}
     assert fork.stackmerge("rerere", "push").code == 0
 
     fork.manifest(manifest("red", "blue", "pink"))
@@ -50,6 +52,71 @@ def test_push_joins_and_pull_brings_all(fork: Sandbox, tmp_path: Path) -> None:
     assert fork.graph("deploy", "v1") == (
         "* Merge red <- red\n    M a\n    M b\n* Merge blue <- blue\n    M a\n* Merge pink <- pink\n    M b\n"
     )
+
+
+def answers(who: Sandbox) -> list[tuple[str, int]]:
+    found = who.stackmerge("rerere", "list", "--json").json["resolutions"]
+    return [(one["path"], one["variant"]) for one in found]
+
+
+def test_what_one_forgets_is_forgotten_by_all_who_join(fork: Sandbox, tmp_path: Path) -> None:
+    remote = tmp_path / "shared.git"
+    fork.git("init", "-q", "--bare", str(remote))
+    other = Sandbox(tmp_path, "other")
+    for who in (fork, other):
+        two_conflicts(who, remote)
+        who.manifest(manifest("red", "blue"))
+    resolve(fork, rebuild(fork, code=3), {"a": nine(l1="wrong")})
+    go_on(fork)
+    assert fork.stackmerge("rerere", "push").code == 0
+    assert other.stackmerge("rerere", "pull").code == 0
+    assert outcomes(rebuild(other)) == {"red": "clean", "blue": "replayed"}
+    other.manifest(manifest("red", "blue", "pink"))
+    resolve(other, rebuild(other, code=3), {"b": nine(l1="salmon")})
+    go_on(other)
+
+    [wrong] = fork.stackmerge("rerere", "list", "--json").json["resolutions"]
+    assert fork.stackmerge("rerere", "forget", wrong["id"]).code == 0
+    resolve(fork, rebuild(fork, "--fresh", code=3), {"a": nine(l1="purple")})
+    go_on(fork)
+    for who in (fork, other, fork):
+        assert who.stackmerge("rerere", "push").code == 0
+        assert rebuild(who, "--fresh")["steps"][1]["outcome"] == "replayed"
+        assert who.show("deploy", "a") == nine(l1="purple").rstrip("\n")
+    assert sorted(answers(fork)) == sorted(answers(other)) == [("a", 0), ("b", 0)]
+    history = fork.git("log", "--format=%s", "refs/stackmerge/rerere")
+    assert f"forget {wrong['id']}" in history
+    assert "resolve pink" in history
+
+    [right] = [
+        one for one in fork.stackmerge("rerere", "list", "--json").json["resolutions"] if one["path"] == "a"
+    ]
+    assert fork.stackmerge("rerere", "forget", right["id"]).code == 0
+    assert fork.stackmerge("rerere", "push").code == 0
+    pulled = other.stackmerge("rerere", "pull", "--json")
+    assert pulled.json == {"added": 0, "forgotten": 1}
+    assert answers(other) == [("b", 0)]
+
+
+def test_an_answer_that_is_given_again_where_two_disagree_is_the_one_that_counts(fork: Sandbox) -> None:
+    two_conflicts(fork, fork.path)
+    fork.manifest(manifest("red", "blue"))
+    resolve(fork, rebuild(fork, code=3), {"a": nine(l1="wrong")})
+    go_on(fork)
+    with Repository(fork.path) as repository:
+        cached = repository.resolutions()
+        [text] = cached.text(cached.text_ids()[0])
+        images = [repository.objects.blob(image) for image in (text.preimage, text.postimage)]
+        cached.add_text(text.id, images[0], images[1].replace(b"wrong", b"other"), text.provenance[0])
+        cache.save(repository, cached, "another answer")
+    stopped = rebuild(fork, "--fresh", code=3)
+    assert stopped["steps"][1]["conflicts"][0]["reason"] == (
+        f"two recorded answers disagree: see `stackmerge rerere show {text.id[:12]}`"
+    )
+    resolve(fork, stopped, {"a": nine(l1="purple")})
+    go_on(fork)
+    assert outcomes(rebuild(fork, "--fresh")) == {"red": "clean", "blue": "replayed"}
+    assert fork.show("deploy", "a") == nine(l1="purple").rstrip("\n")
 
 
 def test_a_remote_that_is_none(fork: Sandbox) -> None:

@@ -110,7 +110,32 @@ def test_after_keep_going_nothing_waits_for_a_person(fork: Sandbox) -> None:
         "error: that rebuild went on to its end and left out what conflicts: nothing waits for a person\n"
         "hint: rebuild without --keep-going to resolve it step by step\n"
     )
+    assert fork.stackmerge("status", "--json").json["next"] == "stackmerge rebuild"
+    assert "rebuild without --keep-going" in fork.stackmerge("accept").err
+    assert fork.stackmerge("abort").code == 0
+    assert fork.stackmerge("status").err.endswith("given up; nothing has moved\n")
     assert outcomes(rebuild(fork, code=3)) == {"red": "conflict"}
+
+
+def test_an_empty_base_is_no_base(fork: Sandbox) -> None:
+    """As of a variable that is not set."""
+    conflicting(fork)
+    refused = fork.stackmerge("rebuild", "--onto", "")
+    assert refused.code == 2
+    assert refused.err.startswith("error: --onto: '' is not a commit that is here\n")
+
+
+def test_a_branch_in_the_way_of_a_step_s_branch_is_named(fork: Sandbox) -> None:
+    fork.commit({"a": "a\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"red": "red\n"}, "red")
+    fork.git("branch", "pr/other", "v1")
+    fork.manifest(manifest("red") + "  branch: pr\n")
+    refused = fork.stackmerge("rebuild")
+    assert refused.code == 1
+    assert refused.err.endswith(
+        "hint: a branch of another name is in the way: rename it, or give the step another `branch`\n"
+    )
 
 
 def test_a_folder_of_any_name_may_hold_attributes(fork: Sandbox) -> None:

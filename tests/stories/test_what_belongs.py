@@ -161,7 +161,8 @@ def test_heads_that_meet_the_other_way_round_are_asked_about(fork: Sandbox) -> N
     stopped = rebuild(fork, code=3)
     assert outcomes(stopped) == {"red": "clean", "blue": "conflict"}
     assert reason(stopped, "blue") == (
-        f"merge {made[:12]} of red onto this head fixed it by hand; here they meet the other way round"
+        f"merge {made[:12]} of red onto this head was fixed by hand; "
+        "here they meet the other way round: is the fix needed?"
     )
     resolve(fork, stopped, {"use": "call new\n"})
     assert outcomes(go_on(fork)) == {"red": "clean", "blue": "fixup"}
