@@ -85,26 +85,32 @@ def _gate_steps(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult
 def _gate_tip(gating: Gating, steps: Sequence[Subject]) -> Iterator[GateResult]:
     """The tip's gates; for one that fails there, its first bad step, and then the tip.
 
-    The first bad step stops the rebuild. Where a person accepts its failure, that of the tip is one more.
+    The first bad step stops the rebuild. Where a person accepts its failure, that of the tip is one more. Where the
+    gate does not run on a step in between, that is told instead of the first bad step, which nobody knows then.
     """
-    from stackmerge.gate.gating import first_bad
-
     for gate in gating.chosen(steps[-1]):
         at_tip = gating.run_one(gate, steps[-1])
-        if not at_tip.bad:
-            yield at_tip
-            continue
-        found = {steps[-1].name: at_tip}
-
-        def passes(step: Subject, found: dict[str, GateResult] = found) -> bool:
-            if step.name not in found:
-                found[step.name] = gating.run_one(gate, step)  # noqa: B023 - called before the loop goes on
-            return not found[step.name].bad
-
-        first, _ = first_bad(steps, passes)
-        if first and first is not steps[-1]:
-            yield found[first.name]
+        if at_tip.bad:
+            below = _first_bad_below(gating, gate, steps, at_tip)
+            if below:
+                yield below
         yield at_tip
+
+
+def _first_bad_below(
+    gating: Gating, gate: Gate, steps: Sequence[Subject], at_tip: GateResult
+) -> GateResult | None:
+    """The result at the first bad step of a gate that fails at the tip, if it is another step."""
+    from stackmerge.gate.search import Unknown, first_bad
+
+    def look(step: Subject) -> GateResult:
+        return at_tip if step is steps[-1] else gating.run_one(gate, step)
+
+    try:
+        first, _ = first_bad(steps, look)
+    except Unknown as error:
+        return error.result
+    return first if first is not at_tip else None
 
 
 class Bisected(NamedTuple):
@@ -115,22 +121,19 @@ class Bisected(NamedTuple):
 
 
 def bisect(stack: Stack, run: Run, name: str, tell: Tell) -> Bisected:
-    """Find the first bad step of the last rebuild. Raises UsageError for a gate that is not defined."""
-    from stackmerge.gate.gating import Gating, first_bad
+    """Find the first bad step of the last rebuild.
+
+    Raises UsageError for a gate that is not defined, and StackmergeError for one that does not run on a step.
+    """
+    from stackmerge.gate.gating import Gating
+    from stackmerge.gate.search import first_bad
 
     gate = _gate_named(stack, name)
     gating = Gating(stack.repository, stack.directory, stack.manifest.gates, tell)
-    results: dict[str, GateResult] = {}
-
-    def passes(step: Subject) -> bool:
-        results[step.name] = gating.run_one(gate, step, failures=True)
-        return not results[step.name].bad
-
     steps = subjects(stack, run)
     if not steps:
         raise UsageError("the last rebuild has no step to gate", "see `stackmerge status`")
-    first, runs = first_bad(steps, passes)
-    return Bisected(results[first.name] if first else None, runs)
+    return Bisected(*first_bad(steps, lambda step: gating.run_one(gate, step, failures=True)))
 
 
 def gate_by_hand(stack: Stack, run: Run, name: str, gate: str, tell: Tell) -> list[GateResult]:

@@ -15,10 +15,11 @@ from stackmerge.gate.checkout import Checkout
 from stackmerge.gate.execute import Ended, environment, execute
 from stackmerge.gate.facts import facts, filled, shown
 from stackmerge.gate.gpu import Device, GpuBusy
-from stackmerge.gate.outcome import FAILED, NOT_RUN, PASSED, TIMED_OUT, GateResult
+from stackmerge.gate.outcome import FAILED, NOT_RUN, GateResult
 from stackmerge.gate.spec import Gate
 from stackmerge.gate.store import Store
 from stackmerge.gate.telling import GateEnd, GateStart, Note, Tell, Tick
+from stackmerge.gate.verdict import judge
 from stackmerge.repository import Repository
 
 
@@ -147,10 +148,11 @@ class Gating:
         if ended.error:  # a program that may be missing is named in `requires.programs`; this one may not
             return blank._replace(outcome=FAILED, reason=ended.error, log="", command=shown(gate.run))
         report = junit.read(report_path)
+        found = judge(ended, gate.timeout, report)
         ran_on = _ran_on(report.devices, device)
         return blank._replace(
-            outcome=TIMED_OUT if ended.timed_out else FAILED if ended.status else PASSED,
-            reason=_why(ended, gate),
+            outcome=found.outcome,
+            reason=found.reason,
             device=ran_on,
             on_gpu=bool(device) and not ran_on.startswith("CPU"),
             counts=report.counts,
@@ -176,30 +178,3 @@ def _missing(gate: Gate, gpu_there: bool) -> str:
 def _ran_on(reported: Sequence[str], device: Device | None) -> str:
     """The device in words: what the report says, else what the gate was given."""
     return ", ".join(reported) or (device.name if device else "CPU")
-
-
-def _why(ended: Ended, gate: Gate) -> str:
-    if ended.timed_out:
-        return f"after {gate.timeout:.0f} s"
-    if ended.status < 0:
-        return f"killed by signal {-ended.status}"
-    return f"exit status {ended.status}" if ended.status else ""
-
-
-def first_bad(subjects: Sequence[Subject], passes: Callable[[Subject], bool]) -> tuple[Subject | None, int]:
-    """The first step on which a gate fails, by bisection, and how often it ran; None when the last one passes.
-
-    At most ``ceil(log2(n)) + 1`` runs for n steps.
-    """
-    runs = 1
-    if passes(subjects[-1]):
-        return None, runs
-    good, bad = -1, len(subjects) - 1
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        runs += 1
-        if passes(subjects[middle]):
-            good = middle
-        else:
-            bad = middle
-    return subjects[bad], runs

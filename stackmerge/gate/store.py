@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from stackmerge.errors import StackmergeError
-from stackmerge.gate.outcome import FAILED, PASSED, TIMED_OUT, GateResult
+from stackmerge.gate.outcome import FAILED, PASSED, GateResult
 
 
 class Store:
@@ -23,12 +23,15 @@ class Store:
         return self._directory / f"{key}.xml"
 
     def get(self, key: str, *, failures: bool = False) -> GateResult | None:
-        """The kept result for a key. Only a pass counts, unless ``failures`` are asked for too."""
+        """The kept result for a key: a pass, or with ``failures`` a failure too.
+
+        One that ran out of time never counts: the limit is not part of the key.
+        """
         try:
             result = GateResult.from_json(json.loads((self._directory / f"{key}.json").read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
-        wanted = (PASSED, FAILED, TIMED_OUT) if failures else (PASSED,)
+        wanted = (PASSED, FAILED) if failures else (PASSED,)
         return result._replace(cached=True) if result.outcome in wanted else None
 
     def put(self, result: GateResult) -> None:
