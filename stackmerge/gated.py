@@ -52,8 +52,11 @@ def check_order(order: str) -> None:
 
 
 def gate_run(stack: Stack, run: Run, order: str, note: Callable[[GateResult], None], tell: Tell) -> Gated:
-    """Gate a run step by step from the bottom, or its tip first. ``note`` is called with each result at once."""
-    if order == "off" or not stack.manifest.gates:
+    """Gate a run step by step from the bottom, or its tip first. ``note`` is called with each result at once.
+
+    Raises StackmergeError before any gate runs where a hazard asks for one that is not defined, in any order.
+    """
+    if order == "off" or not (stack.manifest.gates or any(record.gates for record in run.steps)):
         return Gated()
     from stackmerge.gate.gating import Gating
 
@@ -61,6 +64,8 @@ def gate_run(stack: Stack, run: Run, order: str, note: Callable[[GateResult], No
     if not steps:
         return Gated()
     gating = Gating(stack.repository, stack.directory, stack.manifest.gates, tell)
+    for step in steps:
+        gating.check_defined(step)
     accepted = {(r.step, r.gate): r for r in run.gates if r.accepted}
     runs = _gate_steps if order == "step" else _gate_tip
     results: list[GateResult] = []

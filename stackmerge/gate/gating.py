@@ -51,14 +51,18 @@ class Gating:
     def checkout(self) -> Path:
         return self._checkout.path
 
-    def chosen(self, subject: Subject) -> list[Gate]:
-        """The gates that are for this step. Raises StackmergeError when a hazard asks for one that is not defined."""
+    def check_defined(self, subject: Subject) -> None:
+        """Raise StackmergeError when a hazard asks for a gate on this step that is not defined."""
         missing = set(subject.wanted) - {gate.name for gate in self._gates}
         if missing:
             raise StackmergeError(
                 f"a hazard rule asks for the gate {sorted(missing)[0]!r} on {subject.name}, which is not defined",
-                "add it to `gates` in the manifest",
+                "add it to `gates` in the manifest; `--gates off` runs none",
             )
+
+    def chosen(self, subject: Subject) -> list[Gate]:
+        """The gates that are for this step. Raises StackmergeError when a hazard asks for one that is not defined."""
+        self.check_defined(subject)
         return [gate for gate in self._gates if gate.name in subject.wanted or self._is_for(gate, subject)]
 
     def _is_for(self, gate: Gate, subject: Subject) -> bool:

@@ -10,6 +10,7 @@ from tests.hazards.fence import DISK, FIXTURE
 from tests.sandbox import Sandbox
 
 FENCE = "ple-graph-fence"
+GATES = 'gates: [{name: no-graph-fence, run: "true"}]\n'
 STEP = "- name: {name}\n  merge: {name}\n"
 UTIL = "".join(f"LINE_{n} = {n}\n" for n in range(20))
 ADDED = "def clamp(value):\n    return value\n"
@@ -18,9 +19,9 @@ ADDED = "def clamp(value):\n    return value\n"
 class Fork(Sandbox):
     """A fork whose one step, or whose second, meets the fence."""
 
-    def stack(self, base: str, *steps: str, extra: str = "") -> None:
+    def stack(self, base: str, *steps: str, extra: str = "", gates: str = GATES) -> None:
         text = f"stack: deploy\nbase: {base}\nsteps:\n" + "".join(STEP.format(name=name) for name in steps)
-        self.manifest(text + extra)
+        self.manifest(text + extra + gates)
 
     @property
     def tree(self) -> Path:
@@ -94,6 +95,21 @@ def test_the_right_answer_is_silent(fork: Fork, base: str, steps: tuple[str, ...
     done = fork.stackmerge("continue", "--json")
     assert done.code == 0, done.err
     assert done.json["steps"][-1]["hazards"] == []
+
+
+@pytest.mark.parametrize("gates", ["", 'gates: [{name: other, run: "true"}]\n'], ids=["no gates", "another gate"])
+@pytest.mark.parametrize("order", ["step", "tip"])
+def test_a_gate_that_a_rule_asks_for_must_be_defined(fork: Fork, gates: str, order: str) -> None:
+    fork.stack("v1", "filler", "fence", "first", gates=gates)
+    assert fork.stackmerge("rebuild", "--gates", order).code == 3
+    fork.answer({DISK: FIXTURE["good"]})
+    undefined = fork.stackmerge("continue")
+    assert undefined.code == 1
+    assert "asks for the gate 'no-graph-fence' on fence, which is not defined\n" in undefined.err
+    assert fork.git("branch", "--list", "deploy") == ""
+    fork.stack("v1", "filler", "fence", "first")
+    done = fork.stackmerge("continue")
+    assert done.code == 0, done.err
 
 
 def test_the_plan_warns_and_changes_nothing(fork: Fork) -> None:
