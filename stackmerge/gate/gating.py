@@ -22,6 +22,8 @@ from stackmerge.gate.telling import GateEnd, GateStart, Note, Tell, Tick
 from stackmerge.gate.verdict import judge
 from stackmerge.repository import Repository
 
+_NO_INPUT = "no file of the tree is among its `inputs`, so the whole tree counts"
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -82,22 +84,41 @@ class Gating:
         return result
 
     def _result(self, gate: Gate, subject: Subject, *, again: bool, failures: bool) -> GateResult:
-        blank = GateResult(gate.name, subject.name, subject.tree, NOT_RUN, wants_gpu=bool(gate.requires.gpu))
-        digest = self._inputs.digest(gate, subject.tree)
         present = gpu.devices() if gate.requires.gpu else []
-        environment_now = facts(present[0] if present else None)
-        key = inputs.key(gate, digest, environment_now)
-        known = None if again else self._store.get(key, failures=failures)
-        if known:
-            return known._replace(step=subject.name, tree=subject.tree)
+        kinds = _one_of_each(present) if present else [None]
+        blanks = [self._blank(gate, subject, device) for device in kinds]
+        for blank in () if again else blanks:
+            known = self._store.get(blank.key, failures=failures)
+            if known:
+                return known._replace(step=subject.name, tree=subject.tree)
         reason = _missing(gate, bool(present))
         if reason:
-            return blank._replace(reason=reason, environment=environment_now)
-        blank = blank._replace(key=key, environment=environment_now, log=str(self._store.log_path(key)))
-        result = self._guarded(gate, subject, blank)
+            return blanks[0]._replace(reason=reason, key="", log="")
+        if blanks[0].note:
+            self._tell(Note(subject.name, gate.name, blanks[0].note))
+        result = self._guarded(gate, subject, blanks[0])
         if result.outcome != NOT_RUN:
             self._store.put(result)
         return result
+
+    def _blank(self, gate: Gate, subject: Subject, device: Device | None) -> GateResult:
+        """What is known of a gate on a step and a device before it runs: above all under which key it is kept."""
+        environment_now = facts(device)
+        settings = [self._checkout.settings]
+        if gate.requires.env:
+            settings += inputs.values(gate, self._store.salt())
+        key = inputs.key(gate, self._inputs.digest(gate, subject.tree), environment_now, settings)
+        return GateResult(
+            gate.name,
+            subject.name,
+            subject.tree,
+            NOT_RUN,
+            wants_gpu=bool(gate.requires.gpu),
+            key=key,
+            environment=environment_now,
+            log=str(self._store.log_path(key)),
+            note=_NO_INPUT if gate.inputs and not self._inputs.match(gate, subject.tree) else "",
+        )
 
     def _guarded(self, gate: Gate, subject: Subject, blank: GateResult) -> GateResult:
         """Run `before`, wait for the GPU, run the gate, and run `after` whatever happened."""
@@ -110,6 +131,8 @@ class Gating:
                     why = f"`before` failed: {ended.error or f'exit status {ended.status}'}"
                     return blank._replace(outcome=FAILED, reason=why, log=str(self._log_of(blank, "before")))
             device = self._device(gate, lambda text: self._tell(Note(blank.step, blank.gate, text)))
+            if device:  # of several kinds it is this one that the result holds for
+                blank = self._blank(gate, subject, device)
             return self._run(gate, subject, blank, env, device)
         except GpuBusy as error:
             return blank._replace(reason=error.message)
@@ -164,6 +187,11 @@ class Gating:
             elapsed_s=round(ended.elapsed_s, 3),
             command=shown(gate.run),
         )
+
+
+def _one_of_each(devices: Sequence[Device]) -> Sequence[Device | None]:
+    """The first device of each name."""
+    return [*{device.name: device for device in reversed(devices)}.values()][::-1]
 
 
 def _missing(gate: Gate, gpu_there: bool) -> str:

@@ -31,7 +31,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Device:
-    """One GPU: memory in bytes."""
+    """One GPU: memory in bytes, 0 where the driver does not say."""
 
     uuid: str
     name: str
@@ -58,6 +58,8 @@ def devices() -> list[Device]:
     try:
         driver = _text(pynvml.nvmlSystemGetDriverVersion())
         found = [_device(pynvml, i, driver) for i in range(pynvml.nvmlDeviceGetCount())]
+    except pynvml.NVMLError:  # a GPU that does not even have a name is not there for a gate
+        return []
     finally:
         pynvml.nvmlShutdown()
     return _visible(found)
@@ -65,14 +67,18 @@ def devices() -> list[Device]:
 
 def _device(nvml, index: int, driver: str) -> Device:  # type: ignore[no-untyped-def]
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
-    memory = nvml.nvmlDeviceGetMemoryInfo(handle)
+    try:
+        memory = nvml.nvmlDeviceGetMemoryInfo(handle)
+        total, free = int(memory.total), int(memory.free)
+    except nvml.NVMLError:  # "Not Supported" where the memory is the CPU's too
+        total = free = 0
     try:
         running = nvml.nvmlDeviceGetComputeRunningProcesses(handle)
     except nvml.NVMLError:
         running = []
     holders = tuple(Holder(p.pid, _process_name(p.pid), p.usedGpuMemory or 0) for p in running)
     uuid, name = _text(nvml.nvmlDeviceGetUUID(handle)), _text(nvml.nvmlDeviceGetName(handle))
-    return Device(uuid, name, int(memory.total), int(memory.free), driver, holders)
+    return Device(uuid, name, total, free, driver, holders)
 
 
 def _text(value: str | bytes) -> str:
@@ -109,16 +115,19 @@ def wait_for(
 ) -> Device | None:
     """The GPU with the most free memory, as soon as that is at least ``needed`` bytes. None where there is no GPU.
 
-    Raises GpuBusy after ``limit_s`` seconds, naming who holds the memory, and at once where no GPU is large enough.
+    Raises GpuBusy after ``limit_s`` seconds, naming who holds the memory, and at once where no GPU is large enough or
+    the driver says nothing of memory.
     """
     deadline = time.monotonic() + limit_s
     while True:
         found = look()
         if not found:
             return None
-        best = max(found, key=lambda device: device.free)
+        best = max(found, key=lambda device: (device.free, device.total))
         if best.free >= needed:
             return best
+        if not best.total:
+            raise GpuBusy(f"the driver does not say how much memory {best.name} has", "leave out `vram_free`")
         if max(device.total for device in found) < needed:
             raise GpuBusy(
                 f"no GPU has {needed / 2**30:.1f} GiB at all", "lower `vram_free`, or use another machine"

@@ -15,7 +15,7 @@ class GateResult(NamedTuple):
 
     ``device``: the name of the GPU it ran on, or a word for the CPU; ``wants_gpu``: the gate asks for a GPU, so a
     pass on a CPU proves less; ``environment``: what the result holds for; ``log``: a file's path; ``skips``: how many
-    of its tests were skipped, by reason.
+    of its tests were skipped, by reason; ``note``: what the author of the gate should know, whatever the outcome.
     """
 
     gate: str
@@ -35,6 +35,7 @@ class GateResult(NamedTuple):
     cached: bool = False
     accepted: str = ""
     skips: Mapping[str, int] = MappingProxyType({})
+    note: str = ""
 
     @property
     def good(self) -> bool:

@@ -34,6 +34,22 @@ class Store:
         wanted = (PASSED, FAILED) if failures else (PASSED,)
         return result._replace(cached=True) if result.outcome in wanted else None
 
+    def salt(self) -> bytes:
+        """Random bytes of this repository's own, for digests of what nobody should guess. Made when first asked for."""
+        path = self._directory / "salt"
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                temporary = path.with_suffix(f".{os.getpid()}")
+                temporary.touch(0o600)
+                temporary.write_bytes(os.urandom(32))
+                temporary.replace(path)
+            return path.read_bytes()
+        except OSError as error:
+            raise StackmergeError(
+                f"cannot keep a gate's result: {error.strerror}", "is the disk full?"
+            ) from error
+
     def put(self, result: GateResult) -> None:
         """Keep a result; whoever reads sees all of it or nothing."""
         path = self._directory / f"{result.key}.json"

@@ -42,6 +42,8 @@ def gate_lines(results: Sequence[GateResult]) -> None:
         known = sum(result.cached for result in members)
         where = f"{len(members)} steps" if len(members) > 1 else members[0].step
         say(f"gate {clean(gate)}: {clean(words)}: {clean(where)}" + (f" ({known} known)" if known else ""))
+    for gate, note in dict.fromkeys((result.gate, result.note) for result in results if result.note):
+        say(f"gate {clean(gate)}: {clean(note)}")
     if unproven_on_gpu(results):
         names = sorted({result.gate for result in unproven_on_gpu(results)})
         say(f"not proven on a GPU: {clean(', '.join(names))}")
