@@ -1,10 +1,9 @@
-"""Run a gate's command under its supervisor, in an environment that has no secrets."""
+"""Run a gate's command under its supervisor."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -12,13 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackmerge.gate.environment import environment
+
 LOG_LIMIT = 4_000_000
 _TICK_S = 0.2
-_SECRET = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE|AUTH|COOKIE|^GIT_|^GH_|^GITHUB_|^GITLAB_"
-    r"|^CI_|^AWS_|^AZURE_|^GOOGLE_|^SSH_|^GPG_|^NPM_|^HF_|^STACKMERGE_",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -29,15 +25,6 @@ class Ended:
     timed_out: bool = False
     elapsed_s: float = 0.0
     error: str = ""
-
-
-def environment(allowed: Sequence[str] = (), extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The caller's environment without what looks like a secret, but for the names that a gate asks for.
-
-    The width is fixed: a log must not depend on the terminal that the rebuild was started from.
-    """
-    kept = {k: v for k, v in os.environ.items() if k in allowed or not _SECRET.search(k)}
-    return {**kept, "COLUMNS": "100", **(extra or {})}
 
 
 def execute(

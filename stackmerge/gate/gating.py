@@ -12,7 +12,8 @@ from stackmerge import globs
 from stackmerge.errors import StackmergeError
 from stackmerge.gate import gpu, inputs, junit
 from stackmerge.gate.checkout import Checkout
-from stackmerge.gate.execute import Ended, environment, execute
+from stackmerge.gate.environment import environment
+from stackmerge.gate.execute import Ended, execute
 from stackmerge.gate.facts import facts, filled, shown
 from stackmerge.gate.gpu import Device, GpuBusy
 from stackmerge.gate.outcome import FAILED, NOT_RUN, GateResult
