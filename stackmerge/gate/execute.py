@@ -51,6 +51,7 @@ def execute(
         "log": str(log),
         "limit": LOG_LIMIT,
         "keep": keep,
+        "parent": os.getpid(),
     }
     try:
         answer = json.loads(_supervised(json.dumps(request).encode(), tick))

@@ -70,9 +70,19 @@ class _Log:
         self.file.close()
 
 
+_LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
 def _prctl(option: int, value: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+    if _LIBC:
+        _LIBC.prctl(option, value, 0, 0, 0)
+
+
+def _die_with(parent: int, how: signal.Signals) -> None:
+    """Have ``how`` sent to this process when its parent ends; end at once where that has happened already."""
+    _prctl(_PR_SET_PDEATHSIG, how)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _descendants() -> set[int]:
@@ -125,6 +135,7 @@ def _copy(stream: IO[bytes], log: _Log) -> None:
 def supervise(request: dict[str, Any]) -> dict[str, Any]:
     """Run one command to its end or its time limit; how it ended."""
     log = _Log(request["log"], request["limit"])
+    supervisor = os.getpid()
     started = time.monotonic()
     try:
         process = subprocess.Popen(
@@ -135,6 +146,7 @@ def supervise(request: dict[str, Any]) -> dict[str, Any]:
             stdout=log.file if request["keep"] else subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=lambda: _die_with(supervisor, signal.SIGKILL),  # there is no other thread yet
         )
     except OSError as error:
         log.close()
@@ -169,8 +181,8 @@ def _give_up(*_: object) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _give_up)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     request = json.load(sys.stdin)
+    _die_with(request["parent"], signal.SIGTERM)
     if not request["keep"]:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     json.dump(supervise(request), sys.stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -44,7 +45,7 @@ def test_the_newest_line_is_seen_also_where_only_the_tail_is_kept(tmp_path: Path
     subprocess.run(["mkfifo", str(tmp_path / "fifo")], check=True)
     request = {
         "argv": ["sh", "-c", script], "cwd": str(tmp_path), "env": {"PATH": "/usr/bin:/bin"}, "timeout": 60,
-        "log": str(log), "limit": execute.LOG_LIMIT, "keep": False,
+        "log": str(log), "limit": execute.LOG_LIMIT, "keep": False, "parent": os.getpid(),
     }  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-I", runner.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
