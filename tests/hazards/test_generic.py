@@ -31,6 +31,11 @@ def numbered(first: int, last: int) -> str:
     return "".join(f"LINE_{n} = {n}\n" for n in range(first, last))
 
 
+def macro(name: str) -> str:
+    """A handler as PHP's sources write it: the macro makes a function of the name."""
+    return f"static PHP_INI_MH({name}) {{\n\treturn SUCCESS;\n}}\n"
+
+
 MID = numbered(1, 9)
 F = "def f(a):\n    return a\n"
 F2 = "def f(a, b):\n    return a + b\n"
@@ -40,6 +45,7 @@ C_OLD, C_NEW = (
 )
 C_MID = "".join(f"int variable_{n};\n" for n in range(9))
 C_CALL = 'int run(void)\n{\n\treturn open_it("a, b");\n}\n'
+CONFIG, LATER = "class Config:\n    a = 1\n", "class Config(Config):\n    b = 2\n"
 PATCH = "    check_everything(one)\n    count_everything(two)\n    close_everything(three)\n"
 A, B = "def first():\n    begin_it()\n", "def second():\n    begin_it()\n"
 FIRST = "revision = 'a'\ndown_revision = None\n"
@@ -91,6 +97,36 @@ CASES = [
     Case("duplicate-definition", "the preprocessor chooses",
          {"m.c": C_MID}, {"m.c": f"#ifdef A\n{C_OLD}#endif\n{C_MID}"}, {"m.c": f"{C_MID}#ifndef A\n{C_OLD}#endif\n"},
          {"m.c": f"#ifdef A\n{C_OLD}#endif\n{C_MID}#ifndef A\n{C_OLD}#endif\n"}),
+    Case("duplicate-definition", "two functions that one macro makes",
+         {"m.c": C_MID}, {"m.c": macro("first") + C_MID}, {"m.c": C_MID + macro("second")},
+         {"m.c": macro("first") + C_MID + macro("second")}),
+    Case("duplicate-definition", "one function that a macro makes, twice",
+         {"m.c": C_MID}, {"m.c": macro("first") + C_MID}, {"m.c": C_MID + macro("first")},
+         {"m.c": macro("first") + C_MID + macro("first")}, "warn"),
+    Case("duplicate-definition", "a function in capitals, which a macro could be",
+         {"m.c": C_MID}, {"m.c": C_OLD.replace("open_it", "OPEN") + C_MID},
+         {"m.c": C_MID + C_NEW.replace("open_it", "OPEN")},
+         {"m.c": C_OLD.replace("open_it", "OPEN") + C_MID + C_NEW.replace("open_it", "OPEN")}, "warn"),
+    Case("duplicate-definition", "a C function that a parent has twice",
+         {"m.c": C_OLD + C_NEW + C_MID}, {"m.c": C_OLD * 2 + C_NEW + C_MID}, {"m.c": C_OLD + C_NEW + C_MID + C_NEW},
+         {"m.c": C_OLD * 2 + C_NEW + C_MID + C_NEW}, "warn"),
+    Case("duplicate-definition", "a class that extends the one before it",
+         {"m.py": MID}, {"m.py": CONFIG + MID}, {"m.py": MID + LATER}, {"m.py": CONFIG + MID + LATER}),
+    Case("duplicate-definition", "a function whose default is the one before it",
+         {"m.py": MID}, {"m.py": F + MID}, {"m.py": MID + "def f(a, then=f): ...\n"},
+         {"m.py": F + MID + "def f(a, then=f): ...\n"}),
+    Case("duplicate-definition", "a function that is decorated with the one before it",
+         {"m.py": MID}, {"m.py": F + MID}, {"m.py": MID + "@f\ndef f(): ...\n"},
+         {"m.py": F + MID + "@f\ndef f(): ...\n"}),
+    Case("duplicate-definition", "a function that calls itself, at both ends",
+         {"m.py": MID}, {"m.py": F + MID}, {"m.py": MID + "def f(a):\n    return f(a)\n"},
+         {"m.py": F + MID + "def f(a):\n    return f(a)\n"}, "block"),
+    Case("duplicate-definition", "a key that is a number, and one that is its text",
+         {"m.yaml": "a: 1\nb: 2\nc: 3\n"}, {"m.yaml": "1: x\na: 1\nb: 2\nc: 3\n"},
+         {"m.yaml": 'a: 1\nb: 2\nc: 3\n"1": y\n'}, {"m.yaml": '1: x\na: 1\nb: 2\nc: 3\n"1": y\n'}),
+    Case("duplicate-definition", "one key twice, quoted in two ways",
+         {"m.yaml": "a: 1\nb: 2\nc: 3\n"}, {"m.yaml": "new: x\na: 1\nb: 2\nc: 3\n"},
+         {"m.yaml": 'a: 1\nb: 2\nc: 3\n"new": y\n'}, {"m.yaml": 'new: x\na: 1\nb: 2\nc: 3\n"new": y\n'}, "block"),
     Case("duplicate-definition", "one key twice",
          {"m.yaml": "a: 1\nb: 2\nc: 3\n"}, {"m.yaml": "new: 1\na: 1\nb: 2\nc: 3\n"},
          {"m.yaml": "a: 1\nb: 2\nc: 3\nnew: 2\n"},

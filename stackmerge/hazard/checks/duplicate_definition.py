@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from stackmerge.hazard import languages
@@ -15,6 +15,7 @@ from stackmerge.hazard.view import FileView, Unreadable, View
 
 _REBINDS = ("overload", "setter", "getter", "deleter", "register", "dispatch")
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(if|endif)", re.MULTILINE)
+_ONE_WORD = re.compile(r"""\s*(\w+|".*"|'.*')\s*""")
 
 
 def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | NotChecked]:
@@ -40,7 +41,9 @@ def _definitions(file: FileView, language: str) -> Iterator[Seen]:
     if language == "python":
         yield from _python(file, more)
     elif language in ("c", "cpp"):
-        yield from _c(file, more, language)
+        yield from _c(
+            file, {name: max(counts["ours"][name], counts["theirs"][name]) for name in more}, language
+        )
     else:
         text = file.text("merged")
         for name in sorted(more):
@@ -68,7 +71,7 @@ def _python(file: FileView, names: set[str]) -> Iterator[Seen]:
     known = {side: _groups(module, names) for side, module in modules.items() if module}
     for (scope, name), group in known["merged"].items():
         before = max(len(known[side].get((scope, name), ())) for side in ("ours", "theirs"))
-        if len(group) < 2 or len(group) <= before or _used_between(modules["merged"], group):
+        if len(group) < 2 or len(group) <= before or _is_used(modules["merged"], group):
             continue
         bound_again = any(
             word in ast.dump(d) for node in group for d in node.decorator_list for word in _REBINDS
@@ -95,34 +98,50 @@ def _groups(module: ast.Module, names: set[str]) -> dict[tuple[str, str], list[p
     return found
 
 
-def _used_between(module: ast.Module, group: list[python.Definition]) -> bool:
-    """Is the name used between its definitions? Then the first one has done its work."""
+def _is_used(module: ast.Module, group: list[python.Definition]) -> bool:
+    """Is the name used between its definitions, or to make a later one? Then the earlier has done its work."""
     name, first, last = group[0].name, group[0].end_lineno or 0, group[-1].lineno
-    return any(
-        isinstance(node, ast.Name) and node.id == name and first < node.lineno < last
-        for node in ast.walk(module)
-    )
+    headers = [node for later in group[1:] for part in _header(later) for node in ast.walk(part)]
+    between = (node for node in ast.walk(module) if isinstance(node, ast.Name) and first < node.lineno < last)
+    return any(isinstance(node, ast.Name) and node.id == name for node in (*headers, *between))
+
+
+def _header(node: python.Definition) -> Iterator[ast.expr]:
+    """What is evaluated before a definition binds its name: decorators, bases, defaults."""
+    yield from node.decorator_list
+    if isinstance(node, ast.ClassDef):
+        yield from (*node.bases, *(keyword.value for keyword in node.keywords))
+    else:
+        yield from (default for default in (*node.args.defaults, *node.args.kw_defaults) if default)
 
 
 # -- C
 
 
-def _c(file: FileView, names: set[str], language: str) -> Iterator[Seen]:
-    """Two bodies for one name do not compile, unless the preprocessor chooses between them."""
+def _c(file: FileView, names: Mapping[str, int], language: str) -> Iterator[Seen]:
+    """Two bodies for one name do not compile, unless the preprocessor chooses between them.
+
+    ``names`` have the number of their definitions in the parent that has more. Where that has two, or the name is in
+    capitals, it may be a macro that makes something else of each.
+    """
     text = file.text("merged")
     is_header = PurePosixPath(file.path).suffix.startswith(".h")
-    for name in sorted(names):
+    for name, before in sorted(names.items()):
         starts = [offset for found, offset in outline.definitions(text, language) if found == name]
         if len(starts) < 2 or any(text[offset:].lstrip().startswith("#") for offset in starts):
             continue
-        chosen = is_header or language == "cpp" or any(_is_conditional(text[:offset]) for offset in starts)
-        if not chosen:
-            yield Seen(
-                file.path,
-                f"{name} is defined {len(starts)} times",
-                _lines(text, language, name),
-                conclusive=True,
-            )
+        if is_header or language == "cpp" or any(_is_conditional(text[:offset]) for offset in starts):
+            continue
+        heads = [" ".join(text[offset:].partition("{")[0].split()) for offset in starts]
+        if len(set(heads)) < len(heads) or not all(_calls_macro(head, name) for head in heads):
+            what, where = f"{name} is defined {len(starts)} times", _lines(text, language, name)
+            yield Seen(file.path, what, where, conclusive=before < 2 and not name.isupper())
+
+
+def _calls_macro(head: str, name: str) -> bool:
+    """Is what stands before a body a macro's call? A parameter of a function has a type, and is more than one word."""
+    given = head.partition(name)[2].strip(" ()").split(",")
+    return any(_ONE_WORD.fullmatch(word) and word.strip() != "void" for word in given)
 
 
 def _is_conditional(before: str) -> bool:

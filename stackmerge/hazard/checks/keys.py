@@ -69,11 +69,12 @@ def _yaml(text: str) -> dict[str, int]:
         if isinstance(node, yaml.SequenceNode):
             stack += [(f"{path}[]", inner) for inner in node.value]
         elif isinstance(node, yaml.MappingNode):
-            names: set[str] = set()
+            names: set[tuple[str, str]] = set()
             for key, value in node.value:
                 name = f"{path}.{key.value}".lstrip(".") if isinstance(key, yaml.ScalarNode) else ""
-                if name and name in names and key.value != "<<":
+                if name and (key.tag, key.value) in names and key.value != "<<":
                     found[name] = key.start_mark.line + 1
-                names.add(name)
+                if name:
+                    names.add((key.tag, key.value))  # the number 1 and the text "1" are two keys
                 stack.append((name, value))
     return found
