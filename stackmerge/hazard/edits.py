@@ -10,6 +10,7 @@ from stackmerge.hazard.clash import Verdict
 from stackmerge.hazard.deletion import delete_symbol
 from stackmerge.hazard.evaluate import verdicts
 from stackmerge.hazard.finding import Sides
+from stackmerge.hazard.lineends import written_like
 from stackmerge.hazard.patterns import fill_in
 from stackmerge.hazard.rule import Rule
 from stackmerge.hazard.symbols import Symbol
@@ -32,8 +33,8 @@ def apply_edits(objects: Objects, sides: Sides, rule: Rule) -> str:
         for verdict in verdicts(objects, sides, rule):
             merged = verdict.file.merged
             if merged is not None and (verdict.fired or verdict.broken):
-                text = _edited(verdict)
-                changes[verdict.file.path] = Entry(merged.mode, objects.write_blob(text.encode()))
+                data = written_like(verdict.file.data("merged"), _edited(verdict))
+                changes[verdict.file.path] = Entry(merged.mode, objects.write_blob(data))
     except Unreadable as error:
         raise StackmergeError(f"{rule.id}: not edited, {error}", "edit by hand") from error
     return objects.edit(sides.merged, changes)

@@ -131,7 +131,7 @@ def readable(data: bytes) -> str:
     if b"\0" in data[:8000]:
         raise Unreadable("the file is binary")
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")  # a byte order mark is no part of the first line
     except UnicodeDecodeError as error:
         raise Unreadable(f"the file is not UTF-8 (byte {error.start})") from error
     if _has_long_line(data):

@@ -247,3 +247,13 @@ def test_without_ruff_the_answer_is_not_checked(scratch: Scratch, monkeypatch: p
     case = next(c for c in CASES if c.rule == "lint-delta" and c.says)
     said = scratch.said(case.base, case.ours, case.theirs, case.merged, "lint-delta")
     assert said == {("lint-delta", "not checked")}
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.says], ids=lambda c: f"{c.rule}: {c.name}")
+def test_a_byte_order_mark_hides_nothing(scratch: Scratch, case: Case) -> None:
+    """What is wrong is wrong with the mark of UTF-8 before it, too (Unicode 15, section 23.8)."""
+    sides = [
+        {name: text.encode("utf-8-sig") for name, text in files.items()}
+        for files in (case.base, case.ours, case.theirs, case.merged)
+    ]
+    assert scratch.said(*sides, case.rule) == {(case.rule, case.says)}

@@ -7,6 +7,7 @@ versions of a file share most of them.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -64,7 +65,7 @@ def _of_change(view: View, old: str, new: str, language: str) -> Differing:
 
 def differing(old: bytes, new: bytes, language: str) -> Differing:
     """Compare two versions of a C file."""
-    before, after = ((b"\n" + data).split(_END) for data in (old, new))
+    before, after = ((b"\n" + data.removeprefix(BOM_UTF8)).split(_END) for data in (old, new))
     in_old, in_new = set(before), set(after)
     gone = [_text(piece) for piece in before if piece not in in_new]
     come = [_text(piece) for piece in after if piece not in in_old]

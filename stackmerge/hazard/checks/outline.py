@@ -105,7 +105,7 @@ def in_blob(view: View, oid: str, language: str) -> Outline:
 
 
 def _outline(view: View, oid: str, language: str) -> Outline:
-    text = memory_of(view.objects).blob(view.objects, oid).decode("utf-8", "replace")
+    text = memory_of(view.objects).blob(view.objects, oid).decode("utf-8-sig", "replace")
     names = Counter(sys.intern(name) for name, _ in _definitions(text, language))
     return Outline(frozenset(names), frozenset(name for name, count in names.items() if count > 1))
 
@@ -153,7 +153,7 @@ def _signatures_in_blob(view: View, oid: str) -> frozenset[tuple[str, str]]:
 def _signatures(view: View, oid: str) -> frozenset[tuple[str, str]]:
     data = memory_of(view.objects).blob(view.objects, oid)
     found, owner = set(), ""
-    for match in _SIGNATURE.finditer(data.decode("utf-8", "replace")):
+    for match in _SIGNATURE.finditer(data.decode("utf-8-sig", "replace")):
         if match[1]:
             owner = match[1]
         else:

@@ -71,7 +71,7 @@ def _arities(
     """How many parameters some functions take before and after a change."""
     if change.base and change.now:
         texts = [
-            view.objects.blob(entry.oid).decode("utf-8", "replace") for entry in (change.base, change.now)
+            view.objects.blob(entry.oid).decode("utf-8-sig", "replace") for entry in (change.base, change.now)
         ]
         old, new = map(outline.declared, texts)
         both = sorted(name for name in names if name in old and name in new)
