@@ -182,7 +182,7 @@ class Gating:
             outcome=found.outcome,
             reason=found.reason,
             device=ran_on,
-            on_gpu=bool(device) and not ran_on.startswith("CPU"),
+            on_gpu=bool(device) and not ran_on.startswith("CPU") and found.outcome != NOT_RUN,
             counts=report.counts,
             skips=report.skips,
             elapsed_s=round(ended.elapsed_s, 3),

@@ -99,6 +99,8 @@ def _command(node: Node) -> tuple[str, ...]:
     """A command, with nothing to be put in but what is known."""
     words = _words(node)
     for word in words:
+        if "\0" in word:
+            raise node.error("has a zero byte, which no command can be given", "take it out")
         if re.fullmatch(r"\{[a-z_]+\}", word) and word not in (PYTHON, JUNIT):
             raise node.error(f"nothing is known to put in for {word}", f"write {PYTHON} or {JUNIT}")
     return words

@@ -317,6 +317,7 @@ def test_bisect_finds_one_bad_step_of_64_in_at_most_7_runs(fork: Sandbox, tmp_pa
         ({"run": "true"}, "the key `name` is missing"),
         ({"name": "a b", "run": "true"}, "'a b' is not a gate's name"),
         ({"name": "a", "run": "echo 'x"}, "is not a command: No closing quotation"),
+        ({"name": "a", "run": ["echo", "a\0b"]}, "has a zero byte"),
         ({"name": "a", "run": "true", "timeout": "soon"}, "'soon' is not an amount"),
         ({"name": "a", "run": "true", "requires": {"gpu": "yes"}}, "must be one of required, preferred"),
         ({"name": "a", "run": "true", "requires": {"vram_free": "9"}}, "'9' is not an amount"),

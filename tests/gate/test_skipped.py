@@ -50,7 +50,7 @@ def test_a_gate_whose_every_test_was_skipped_is_not_run_and_no_pass_is_kept(fork
         ran = fork.stackmerge("rebuild", "--fresh", "--json")
         said = "not run (all 1 tests were skipped: torch sees no CUDA)"
         assert outcomes(ran.json) == [("one", said, False)]
-        assert not ran.json["proven_on_gpu"]
+        assert (ran.json["proven_on_gpu"], ran.json["gates"][0]["on_gpu"]) == (False, False)
 
 
 @pytest.mark.parametrize("encoding", ["foo-9", "utf-7", "base64"])
