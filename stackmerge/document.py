@@ -115,6 +115,10 @@ def _convert(node: yaml.Node | None, file: str, key: str, line: int) -> Node:
         return Node(file, line, key, [_convert(v, file, f"{key}[{i}]", 0) for i, v in enumerate(node.value)])
     found: dict[str, Node] = {}
     for name, value in node.value:
+        if not isinstance(name, yaml.ScalarNode):
+            raise Node(file, name.start_mark.line + 1, key, None).error(
+                "has a key that is no text", "write a word, and no list or mapping, before the colon"
+            )
         inner = f"{key}.{name.value}" if key else str(name.value)
         item = _convert(value, file, inner, name.start_mark.line + 1)
         if name.value in found:

@@ -33,6 +33,11 @@ WRONG = {
         STEP + "name: red\n  merge: red\n  onto: x\n",
         "stackmerge.yaml:6: steps[0].onto: is not a known key",
     ),
+    "a list for a key": ("stack: d\n? [a]\n: b\n", "stackmerge.yaml:2: has a key that is no text"),
+    "a mapping for a key": (
+        "stack: d\nbase: main\nsteps: [{name: a, merge: main, ? {x: y} : z}]\n",
+        "stackmerge.yaml:3: steps[0]: has a key that is no text",
+    ),
     "given twice": ("stack: deploy\nstack: other\n", "stackmerge.yaml:2: stack: is given twice"),
     "both kinds": (STEP + "name: red\n  merge: red\n  pick: red\n", "stackmerge.yaml:4: steps[0]: has both"),
     "a gate for no step": (
