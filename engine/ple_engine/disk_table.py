@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
@@ -40,7 +41,7 @@ class DiskRowTable:
     reads_row_ids = False
     context_len = 2  # n-1 of the real model; the constructor sets the spec's
     _filler: Filler | None = None  # started by the first fill
-    _submitted: deque[Future[None]]  # graph fills whose outcome the engine thread has not seen; with _filler
+    _closed = False
 
     def __init__(
         self,
@@ -166,28 +167,53 @@ class DiskRowTable:
                 f"PLE disk table: a batch of {tokens} tokens, staging for {room}; build it larger"
             )
 
+    @cached_property
+    def _submitted(self) -> deque[Future[None]]:
+        """Graph fills whose outcome the engine thread has not seen."""
+        return deque()
+
     def _raise_failed_fill(self) -> None:
-        while self._filler and self._submitted and self._submitted[0].done():
+        while self._submitted and self._submitted[0].done():
             error = self._submitted.popleft().exception()
             if error is not None:
                 raise error
 
     def await_fill(self) -> None:
         """Block until the newest submitted fill is done; its error is left for the next step."""
-        if self._filler and self._submitted:
+        if self._submitted:
             self._submitted[-1].exception()
 
     def _submit(self, job: Callable[[], None]) -> Future[None]:
         if self._filler is None:
-            self._filler, self._submitted = Filler(), deque()
+            self._filler = Filler()
         return self._filler.submit(job)
 
     def close(self) -> None:
-        """End the filler thread, after its queued fills, and close the files."""
-        filler, self._filler = self._filler, None
-        if filler is not None:
-            filler.close()
+        """End the filler thread, after its queued fills, and close the files.
+
+        Raises the error of the first fill that failed and that no later step has raised. Raises RuntimeError where a
+        fill does not end, and leaves the files open, which it may still read.
+        """
+        if self._filler is not None:
+            self._filler.close()
+            self._filler = None
+        if not self._closed:
+            self._closed = True
             self._store.close()
+        errors = [error for future in self._submitted if (error := future.exception())]
+        self._submitted.clear()
+        if errors:
+            raise errors[0]
+
+    def __enter__(self) -> DiskRowTable:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
+        try:
+            self.close()
+        except Exception:
+            if kind is None:  # else the one that is on its way is the one to show
+                raise
 
     # On the device
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,8 @@ def test_a_read_that_fails_surfaces_and_frees_the_stream(tmp_path: Path) -> None
     with pytest.raises(OSError, match=r"model-.\.safetensors"):
         loop.decode(5)
     torch.cuda.synchronize()
-    table.close()
+    with suppress(OSError):  # of a fill that was submitted before the first error was seen
+        table.close()
 
 
 def test_a_failed_launch_is_left_behind(tmp_path: Path) -> None:

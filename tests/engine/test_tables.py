@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -110,6 +111,49 @@ def test_a_read_that_fails_surfaces_at_the_next_step(tmp_path: Path) -> None:
         with pytest.raises(OSError, match=r"model-.\.safetensors.*"):
             rig.decode_overlapped(2)
         assert rig.stream.wait(rig.stream.queued()), "the stream is stuck behind the failed fill"
+        with suppress(OSError):  # of a fill that was submitted before the first error was seen
+            rig.table.close()
+
+
+def failing_fill(rig: Rig, folder: Path) -> None:
+    """A last step whose fill fails, of which no step after it tells."""
+    with_real_files(rig, folder)
+    rig.decode_overlapped(2)
+    for path in folder.iterdir():
+        os.truncate(path, 64)
+    rig.decode_step()
+    assert rig.stream.wait(rig.stream.queued()), "the stream is stuck behind the failed fill"
+
+
+def open_files(folder: Path) -> list[str]:
+    links = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return [link for link in links if link.startswith(str(folder))]
+
+
+def test_close_raises_the_error_of_the_last_fill_and_closes_the_files(tmp_path: Path) -> None:
+    with make_rig(EngineTarget()) as rig:
+        failing_fill(rig, tmp_path)
+        assert open_files(tmp_path)
+        with pytest.raises(OSError, match=r"model-.\.safetensors"):
+            rig.table.close()
+        assert open_files(tmp_path) == []
+        rig.table.close()  # told once
+
+
+def test_the_error_on_its_way_is_shown_and_not_that_of_the_last_fill(tmp_path: Path) -> None:
+    with make_rig(EngineTarget()) as rig:
+        failing_fill(rig, tmp_path)
+        with pytest.raises(ZeroDivisionError), rig.table:
+            raise ZeroDivisionError
+        assert open_files(tmp_path) == []
+
+
+def test_close_before_any_fill_closes_the_files(tmp_path: Path) -> None:
+    with make_rig(EngineTarget()) as rig:
+        with_real_files(rig, tmp_path)
+        assert open_files(tmp_path)
+        rig.table.close()
+        assert open_files(tmp_path) == []
 
 
 def test_a_batch_larger_than_the_staging_is_refused(tmp_path: Path) -> None:

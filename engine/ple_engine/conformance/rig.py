@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -119,10 +119,17 @@ def make_rig(
         _furnish(rig, flag, wait_sync)
         try:
             yield rig
-        finally:
-            store.hold.set()
-            stream.close()  # first: after a failure, a fill may still wait for it
-            getattr(table, "close", lambda: None)()
+        except BaseException:
+            with suppress(Exception):  # the failure that is on its way is the one to show
+                _end(rig)
+            raise
+        _end(rig)
+
+
+def _end(rig: Rig) -> None:
+    rig.store.hold.set()
+    rig.stream.close()  # first: after a failure, a fill may still wait for it
+    getattr(rig.table, "close", lambda: None)()
 
 
 def _furnish(rig: Rig, flag: torch.Tensor, wait_sync: bool) -> None:
