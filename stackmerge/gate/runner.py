@@ -181,7 +181,10 @@ def _give_up(*_: object) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _give_up)
-    request = json.load(sys.stdin)
+    try:
+        request = json.load(sys.stdin)
+    except ValueError:  # stackmerge was killed before it had asked for anything
+        return
     _die_with(request["parent"], signal.SIGTERM)
     if not request["keep"]:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)

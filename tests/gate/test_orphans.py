@@ -55,9 +55,12 @@ def test_a_supervisor_whose_parent_is_gone_starts_nothing(tmp_path: Path) -> Non
         "keep": False,
         "parent": gone.pid,
     }
-    command = [sys.executable, "-I", str(runner.__file__)]
-    subprocess.run(command, input=json.dumps(request).encode(), check=False, timeout=60)
-    assert not (tmp_path / "started").exists()
+    whole = json.dumps(request).encode()
+    for asked in (whole, whole[:20], b""):
+        command = [sys.executable, "-I", str(runner.__file__)]
+        done = subprocess.run(command, input=asked, check=False, timeout=60, capture_output=True)
+        assert (done.stdout, done.stderr) == (b"", b"")
+        assert not (tmp_path / "started").exists()
 
 
 def kill_child(name: bytes) -> None:
