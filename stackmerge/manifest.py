@@ -20,7 +20,7 @@ from stackmerge.refs import checked_name
 NAME = "stackmerge.yaml"
 CONFLICT_KINDS = (
     "content", "add/add", "modify/delete", "rename/delete", "rename/rename", "binary",
-    "symlink", "submodule", "file/directory", "distinct modes",
+    "symlink", "submodule", "file/directory", "distinct modes", "directory rename suggested",
 )  # fmt: skip
 _RESERVED = ("rerere", "remote-rerere")  # refs/stackmerge/<name> of our own
 _STEP_KEYS = ("merge", "pick", "name", "pr", "title", "notes", "branch", "allow")

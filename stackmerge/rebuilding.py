@@ -36,6 +36,13 @@ def hazards_of(stack: Stack, ancestry: Ancestry) -> Hazards:
     """The rules that apply to a stack: the shipped ones, and those in the ``hazards`` folder of its repository."""
     allow = {step.name: step.allow for step in stack.manifest.steps}
     rules = load_rules([stack.manifest.path.parent / "hazards"])
+    for gate in stack.manifest.gates:
+        unknown = [name for name in gate.on.hazards if name not in {rule.id for rule in rules}]
+        if unknown:
+            raise UsageError(
+                f"the gate {gate.name!r}: `on.hazards` names {unknown[0]!r}, which is no rule",
+                "see `stackmerge hazards list`",
+            )
     return Hazards(stack.repository, rules, allow, ancestry)
 
 

@@ -32,7 +32,7 @@ def verify(stack: Stack, old: str, new: str, old_base: str = "", new_base: str =
         before, after = list(runs.values())[-2:]
         return prove_run(stack.repository, before, after)
     first, second = _find(stack, runs, old), _find(stack, runs, new)
-    if isinstance(first, Run) and isinstance(second, Run):
+    if isinstance(first, Run) and isinstance(second, Run) and not (old_base or new_base):
         return prove_run(stack.repository, first, second)
     return prove(
         stack.repository,
@@ -54,8 +54,9 @@ def _find(stack: Stack, runs: dict[str, Run], name: str) -> Run | str:
 
 
 def _pair(stack: Stack, found: Run | str, base: str, option: str) -> tuple[str, str]:
+    tip = found.tip if isinstance(found, Run) else found
+    if base:
+        return stack.repository.commit_id(base, option), tip
     if isinstance(found, Run):
-        return found.plan.base, found.tip
-    if not base:
-        raise UsageError(f"the base of {found[:12]} is not known", f"name it with {option}")
-    return stack.repository.commit_id(base, option), found
+        return found.plan.base, tip
+    raise UsageError(f"the base of {tip[:12]} is not known", f"name it with {option}")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import wraps
+from typing import Any, Protocol
+
+from stackmerge.errors import StackmergeError
 
 _MARK = re.compile(r"(?:(?:\[(?:draft|wip)\]|\(draft\)|(?:draft|wip):)\s*)*", re.IGNORECASE)
 OPEN, CLOSED, MERGED = "open", "closed", "merged"
@@ -62,6 +66,22 @@ def parted(title: str) -> tuple[str, str]:
     found = _MARK.match(title)
     at = found.end() if found else 0
     return title[:at], title[at:]
+
+
+def read_as_pull(read: Callable[[Any], Pull]) -> Callable[[Any], Pull]:
+    """Make a function that reads a forge's answer raise StackmergeError for one that is no pull request."""
+
+    @wraps(read)
+    def checked(found: Any) -> Pull:
+        try:
+            return read(found)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StackmergeError(
+                f"the forge's answer is no pull request ({type(error).__name__}: {error})",
+                "is `publish.api` the address of its API, and `publish.forge` its kind?",
+            ) from None
+
+    return checked
 
 
 class Forge(Protocol):

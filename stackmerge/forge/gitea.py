@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull, parted
+from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull, parted, read_as_pull
 from stackmerge.forge.http import Http, Refused
 from stackmerge.forge.pace import Pace
 from stackmerge.forge.token import Token
@@ -72,6 +72,7 @@ class Gitea:
         return _pull(self._http.send("PATCH", f"{self._pulls}/{number}", changes.fields))
 
 
+@read_as_pull
 def _pull(found: Any) -> Pull:
     head, base = found["head"], found["base"]
     mark, title = parted(found["title"])

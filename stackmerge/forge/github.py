@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull
+from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull, read_as_pull
 from stackmerge.forge.http import Http, Refused
 from stackmerge.forge.pace import Pace
 from stackmerge.forge.token import Token
@@ -64,6 +64,7 @@ class GitHub:
         return _pull(self._http.send("PATCH", f"{self._pulls}/{number}", changes.fields))
 
 
+@read_as_pull
 def _pull(found: Any) -> Pull:
     merged = bool(found.get("merged") or found.get("merged_at"))
     head, base = found["head"], found["base"]

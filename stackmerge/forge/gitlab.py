@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull, parted
+from stackmerge.forge.base import CLOSED, MERGED, OPEN, Changes, NewPull, Pull, parted, read_as_pull
 from stackmerge.forge.http import Http, Refused
 from stackmerge.forge.pace import Pace
 from stackmerge.forge.token import Token
@@ -77,6 +77,7 @@ class GitLab:
         return _pull(self._http.send("PUT", f"{self._requests}/{number}", fields))
 
 
+@read_as_pull
 def _pull(found: Any) -> Pull:
     mark, title = parted(found["title"])
     own = found["source_project_id"] == found["target_project_id"]

@@ -45,7 +45,9 @@ def hazard_stop(step: str, worktree: str) -> None:
     """What to do about a hazard that stopped a rebuild."""
     if worktree:
         say(f"stopped at {clean(step)}: edit the files in {worktree} and `git add` them,")
-        say("then run `stackmerge continue` (with --apply-hazard-edits to have the prescribed edits made);")
+        say(
+            "then run `stackmerge continue` (--apply-hazard-edits makes the edits that a rule prescribes, if any);"
+        )
         say("or say in the manifest that it is right: `allow: [{rule: ID, reason: WHY}]`, and `continue`")
     else:
         say(

@@ -9,8 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from stackmerge.errors import StackmergeError
 from stackmerge.forge.base import Changes, NewPull, Pull
 from stackmerge.forge.gitea import Gitea
+from stackmerge.forge.github import GitHub
 from stackmerge.forge.gitlab import GitLab
 from stackmerge.forge.token import Token
 
@@ -141,3 +143,15 @@ def test_gitea_the_mark_of_a_draft_is_no_part_of_the_title(
     found = Gitea("https://codeberg.org/api/v1", "keeper/fork", Token("secret")).get(5)
     assert found is not None
     assert (found.mark, found.title) == (mark, "Title")
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, [], "text", {"number": "x"}, {"number": 5, "title": "Title", "head": None}]
+)
+@pytest.mark.parametrize("kind", [GitHub, GitLab, Gitea])
+def test_an_answer_that_is_no_pull_request_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, kind: type[GitHub | GitLab | Gitea], answer: object
+) -> None:
+    Wire(monkeypatch, (201, answer))
+    with pytest.raises(StackmergeError, match="the forge's answer is no pull request"):
+        kind("https://forge.example/api", "keeper/fork", Token("secret")).create(NEW)

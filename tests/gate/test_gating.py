@@ -350,3 +350,13 @@ def test_what_a_person_mends_in_a_failing_step_is_recorded_and_replays(fork: San
     moved = fork.stackmerge("rebuild", "--onto", "v2", "--json")
     assert moved.code == 0, moved.err
     assert fork.show("deploy", "two.txt") == "mended"
+
+
+def test_a_gate_for_a_rule_that_is_none_is_an_error(fork: Sandbox) -> None:
+    stack(fork, [{"name": "one", "run": shell("true"), "on": {"hazards": ["ple-graph-fense"]}}], ("one",))
+    refused = fork.stackmerge("rebuild")
+    assert refused.code == 2
+    assert refused.err == (
+        "error: the gate 'one': `on.hazards` names 'ple-graph-fense', which is no rule\n"
+        "hint: see `stackmerge hazards list`\n"
+    )

@@ -27,6 +27,9 @@ def test_verdicts(fork: Sandbox) -> None:
         verdicts = {path["path"]: path["verdict"] for path in proof.json["paths"]}
         assert verdicts == {"base": "base", "both": "merged"}
 
+    unknown = fork.stackmerge("verify", "1", "2", "--new-base", "nosuch")
+    assert unknown.code == 2
+    assert unknown.err.startswith("error: --new-base: 'nosuch' is not a commit that is here\n")
     fork.git("checkout", "-q", "--detach", new)
     stray = fork.commit({"stack": "stray\n", "both": nine(l1="stray")}, "stray")
     fork.git("checkout", "-q", "main")

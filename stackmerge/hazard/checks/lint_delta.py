@@ -44,7 +44,7 @@ def check(view: View, deliberate: Sequence[re.Pattern[str]]) -> Iterator[Seen | 
     try:
         found = _lint(command, files)
     except (OSError, ValueError, KeyError, TypeError, subprocess.SubprocessError) as error:
-        yield from (NotChecked(file.path, f"ruff failed: {error}") for file in files)
+        yield from (NotChecked(file.path, f"ruff failed: {_words(error)}") for file in files)
         return
     for number, file in enumerate(files):
         yield from _delta(file, {side: found.get((number, side), {}) for side in _SIDES})
@@ -57,6 +57,14 @@ def _ruff() -> tuple[str, ...] | None:
         return (str(beside),) if beside.is_file() else (sys.executable, "-m", "ruff")
     found = shutil.which("ruff")
     return (found,) if found else None
+
+
+def _words(error: Exception) -> str:
+    """An error in few words: of a command that failed, the last that it said."""
+    if not isinstance(error, subprocess.CalledProcessError):
+        return str(error)
+    lines = error.stderr.decode(errors="replace").split("\n") if error.stderr else []
+    return next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {error.returncode}")
 
 
 Said = dict[tuple[str, str], list[int]]
