@@ -146,7 +146,8 @@ def test_a_folder_of_any_name_may_hold_attributes(fork: Sandbox) -> None:
 
 def test_odd_marker_sizes_are_read_as_git_reads_them(fork: Sandbox) -> None:
     fork.commit(
-        {".gitattributes": "big conflict-marker-size=99999999999999999999\nodd conflict-marker-size=10x\n"}, "0"
+        {".gitattributes": "big conflict-marker-size=99999999999999999999\nodd conflict-marker-size=10x\n"},
+        "0",
     )
     conflicting(fork, "big")
     assert outcomes(rebuild(fork, code=3)) == {"red": "conflict"}
