@@ -1,7 +1,7 @@
 """pygit2, set up for a process that reads and writes objects with it and never talks to a network.
 
 Importing pygit2 loads the machine's certificates, which takes a quarter of its time, and fails where there are none;
-so it is shown a place without any. And libgit2 hashes each object that it takes from a pack; git does not, and relies
+so it is shown a place without any. libgit2 hashes each object that it takes from a pack; git does not, and relies
 on the checksums of the pack.
 """
 
@@ -21,5 +21,8 @@ finally:
             os.environ[_name] = _value
 
 pygit2.settings.enable_strict_hash_verification(False)
+# What is mapped of a pack counts as this process' memory; by default that is the whole pack.
+pygit2.settings.mwindow_size = 1 << 20
+pygit2.settings.mwindow_mapped_limit = 16 << 20
 
 __all__ = ["pygit2"]

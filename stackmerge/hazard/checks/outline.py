@@ -53,7 +53,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _MOST_FILES = 20_000
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=16)
 def definitions(text: str, language: str) -> tuple[tuple[str, int], ...]:
     """The names that a text defines, each with the offset of its definition."""
     return _definitions(text, language)
