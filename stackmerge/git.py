@@ -44,9 +44,22 @@ _KEEP = re.compile(
 )
 
 
-def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for git: the caller's, less every GIT_* variable that could redirect it."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or _KEEP.match(k)}
+_REDIRECTS = re.compile(
+    r"GIT_(DIR|WORK_TREE|INDEX_FILE|INDEX_VERSION|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|COMMON_DIR|"
+    r"QUARANTINE_PATH|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|PREFIX|INTERNAL_.*|IMPLICIT_WORK_TREE)$"
+)
+
+
+def environment(extra: Mapping[str, str] | None = None, *, transfer: bool = False) -> dict[str, str]:
+    """The environment for git: the caller's, less every GIT_* variable that could change a result.
+
+    With ``transfer`` only those are left out that redirect it: how a machine reaches a remote is the user's affair.
+    """
+    kept = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("GIT_") or _KEEP.match(k) or (transfer and not _REDIRECTS.match(k))
+    }
     kept |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
     return kept | dict(extra or {})
 

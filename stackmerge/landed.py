@@ -105,15 +105,18 @@ class Landed:
         return gained
 
     def _patch(self, before: str, after: str) -> tuple[object, ...]:
-        """What tells a change from others: its patch id, which knows the context but no white space, and its lines."""
+        """What tells a change from others: its patch id, which knows the context but no white space, and its content.
+
+        That is its lines, and of what is binary, or is said to be by an attribute, the blobs.
+        """
         self._objects.write_tree({})  # libgit2 does not know the empty tree unless it is there
         old, new = (self._repository.raw[tree].peel(pygit2.Tree) for tree in (before, after))
         diff = new.diff_to_tree(old, swap=True)
-        lines = tuple(
-            (line.origin, line.raw_content)
-            for patch in diff
-            for hunk in (patch.hunks if patch else ())
-            for line in hunk.lines
-            if line.origin != " "
-        )
-        return (str(diff.patchid), lines)
+        content: list[object] = []
+        for patch in diff:
+            lines = [line for hunk in (patch.hunks if patch else ()) for line in hunk.lines]
+            content += [(line.origin, line.raw_content) for line in lines if line.origin != " "]
+            if patch and not lines:
+                delta = patch.delta
+                content.append((delta.new_file.path, str(delta.old_file.id), str(delta.new_file.id)))
+        return (str(diff.patchid), *content)

@@ -29,9 +29,7 @@ def learn(
     replayed = replayer.replay(merged, head=provenance.head, step="", below=below)
     left = {settled_path(u.conflict) for u in replayed.unresolved if u.conflict.kind != "fixup"}
     changed = repository.objects.diff(replayed.tree, result)
-    left_alone = (
-        _asked_about(replayed) - changed.keys() - {f.path for f in resolutions.fixups(provenance.head, "")}
-    )
+    left_alone = _asked_about(replayed) - changed.keys()
     for path, (made, wanted) in changed.items():
         if path not in left:
             before_fixup = _without_fixup(resolutions, provenance.head, path, made)
@@ -45,7 +43,7 @@ def learn(
 
 
 def _asked_about(replayed: Replayed) -> set[str]:
-    """The paths where a fixup of another head was in question; that none was made is an answer too."""
+    """The paths where a fixup was in question; that none was made is an answer too."""
     return {u.conflict.path for u in replayed.unresolved if u.conflict.kind == "fixup"}
 
 
@@ -75,7 +73,7 @@ def _learn_conflict(
         if images:
             if provenance.source in ("hand", "hazard"):  # it corrects what the step was answered with before
                 named = (images[0], path, provenance.step, provenance.head)
-                resolutions.forget_text_of(*named, but=images[2])
+                resolutions.forget_text_of(*named, images[1:])
             resolutions.add_text(*images, provenance)
             return
     resolutions.add_exact(

@@ -21,6 +21,7 @@ from stackmerge.errors import StackmergeError
 from stackmerge.objects import EMPTY_TREE, Objects
 from stackmerge.rawtree import TREE_MODE, Entry
 from stackmerge.resolution import Exact, Fixup, Provenance, Resolution, Text, exact_key, fixup_key, text_key
+from stackmerge.similarity import is_rename
 
 REF = "refs/stackmerge/rerere"
 _FILE = 0o100644
@@ -32,9 +33,10 @@ def _list(found: object) -> list[dict[str, object]]:
     return list(found) if isinstance(found, list) else []
 
 
-def _is_of(one: Provenance, path: str, step: str, head: str) -> bool:
-    """Is an answer recorded for a step at a path, or for who knows what?"""
-    return one.path in ("", path) and (one.head == head or one.step in ("", step))
+def _is_of(one: Provenance, path: str, step: str, head: str, alike: bool) -> bool:
+    """Is an answer recorded for a step at a path, or for who knows what in a file that is ``alike``?"""
+    here = one.path == path or (alike and not one.path)
+    return here and ((one.head == head != "") or one.step in ("", step))
 
 
 def _suffix(variant: int) -> str:
@@ -248,22 +250,29 @@ class Resolutions:
         self._unsaved.append(lambda other: other.forget(key))
         return True
 
-    def forget_text_of(self, conflict_id: str, path: str, step: str, head: str, but: bytes = b"") -> None:
-        """Forget that a step was answered at a path, ``but`` for one answer; what is then nobody's goes altogether."""
+    def forget_text_of(
+        self, conflict_id: str, path: str, step: str, head: str, images: tuple[bytes, bytes]
+    ) -> None:
+        """Forget what else a step was answered at a path, where ``images`` are the conflict and its right answer.
+
+        What is then nobody's answer goes altogether. One of an unknown path is the step's where the file is alike.
+        """
+        preimage, postimage = images
         for text in self.text(conflict_id):
-            if but and self._objects.blob(text.postimage) == but:
+            if self._objects.blob(text.postimage) == postimage:
                 continue
-            kept = [one for one in text.provenance if not _is_of(one, path, step, head)]
+            alike = is_rename(self._objects.blob(text.preimage), preimage)
+            kept = [one for one in text.provenance if not _is_of(one, path, step, head, alike)]
             if len(kept) < len(text.provenance):
-                self._keep_only(text, kept)
-        self._unsaved.append(lambda other: other.forget_text_of(conflict_id, path, step, head, but))
+                self.keep_only(text, kept)
+        self._unsaved.append(lambda other: other.forget_text_of(conflict_id, path, step, head, images))
 
     def drop(self, resolution: Resolution) -> None:
         """Forget one resolution: one variant of a text, one of the exact answers at a path, a fixup."""
         if isinstance(resolution, Text):
             found = [t for t in self.text(resolution.id) if t.postimage == resolution.postimage]
             for text in found:
-                self._keep_only(text, ())
+                self.keep_only(text, ())
         elif isinstance(resolution, Exact):
             key = exact_key(resolution.path)
             for name in self._names(key):
@@ -272,7 +281,8 @@ class Resolutions:
         else:
             self.forget(fixup_key(resolution.head, resolution.path))
 
-    def _keep_only(self, text: Text, provenance: Sequence[Provenance]) -> None:
+    def keep_only(self, text: Text, provenance: Sequence[Provenance]) -> None:
+        """Let a variant of a text have this provenance and no other; without any it goes."""
         key = text_key(text.id)
         folder, suffix = self._folder(key), _suffix(text.variant).encode()
         known = self._provenance(folder)

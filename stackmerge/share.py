@@ -7,7 +7,7 @@ result, and what either forgot is not.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from stackmerge.cache import save
@@ -87,12 +87,25 @@ def _joined(repository: Repository, ours: str | None, theirs: str, subject: str)
     joined = Resolutions(objects, objects.commit(ours).tree)
     for key in forgotten:
         joined.drop(here[key])
-    wanted = [one for key, one in there.items() if key in new or key in here]
-    joined.extend(_of_theirs(here.values(), wanted))
+    joined.extend(_newest(here.values(), [there[key] for key in new]))
+    for key in here.keys() & there.keys():
+        _join_origins(joined, before.get(key), here[key], there[key])
     writer = Person.tool(time.time())
-    return objects.write_commit(
-        Commit(joined.flush(), (ours, theirs), writer, writer, f"{subject}\n")
-    ), pulled
+    made = Commit(joined.flush(), (ours, theirs), writer, writer, f"{subject}\n")
+    return objects.write_commit(made), pulled
+
+
+def _join_origins(
+    joined: Resolutions, before: Resolution | None, ours: Resolution, theirs: Resolution
+) -> None:
+    """Let a text that both have have the origins that either recorded, but those that either took away."""
+    if not isinstance(ours, Text) or not isinstance(theirs, Text) or ours.provenance == theirs.provenance:
+        return
+    old = before.provenance if isinstance(before, Text) else ()
+    every = dict.fromkeys((*ours.provenance, *theirs.provenance))
+    gone = {one for one in old if one not in ours.provenance or one not in theirs.provenance}
+    [text] = [t for t in joined.text(ours.id) if _identity(t) == _identity(ours)]
+    joined.keep_only(text, [one for one in every if one not in gone])
 
 
 def everything(objects: Objects, commit: str) -> Mapping[object, Resolution]:
@@ -103,13 +116,25 @@ def everything(objects: Objects, commit: str) -> Mapping[object, Resolution]:
     return {_identity(one): one for one in found}
 
 
-def _of_theirs(here: Collection[Resolution], there: Iterable[Resolution]) -> Iterator[Resolution]:
-    """What to take of theirs: of two fixups of one path and head only the newer can stand."""
-    fixups = {(one.head, one.path): one for one in here if isinstance(one, Fixup)}
-    for one in there:
-        own = fixups.get((one.head, one.path)) if isinstance(one, Fixup) else None
-        if own is None or not isinstance(one, Fixup) or own.provenance.when <= one.provenance.when:
+def _newest(here: Iterable[Resolution], new: Iterable[Resolution]) -> Iterator[Resolution]:
+    """Those of ``new`` that are no older than what is here for the very same case, where only the newest counts."""
+    ours = {_case(one): one for one in here if not isinstance(one, Text)}
+    for one in new:
+        own = ours.get(_case(one))
+        if (
+            isinstance(one, Text)
+            or own is None
+            or isinstance(own, Text)
+            or own.provenance.when <= one.provenance.when
+        ):
             yield one
+
+
+def _case(one: Resolution) -> object:
+    """What an exact answer or a fixup is for."""
+    if isinstance(one, Exact):
+        return (one.path, one.kind, one.base, one.ours, one.theirs)
+    return (one.head, one.path) if isinstance(one, Fixup) else one
 
 
 def _identity(one: Resolution) -> object:

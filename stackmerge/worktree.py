@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from stackmerge.attributes import PathAttributes
+from stackmerge.attributes import Attributes, PathAttributes
 from stackmerge.errors import StackmergeError
 from stackmerge.merge import Conflict
 from stackmerge.plan import PlannedStep
@@ -147,13 +147,15 @@ class ConflictTree:
         The sides are those of the step: a person may have committed in the work tree.
         """
         objects = self._repository.objects
-        sides = [ours, theirs]
-        changed = objects.diff(sides[0], tree)
-        sizes = self._marker_sizes(changed)
+        changed = objects.diff(ours, tree)
+        attributes = [
+            self._attributes(source, changed) for source in (ours, tree)
+        ]  # git wrote them by those of ours
         for path, (_, now) in sorted(changed.items()):
-            before = [objects.lookup(side, path) for side in sides]
+            before = [objects.lookup(side, path) for side in (ours, theirs)]
+            sizes = {found[path].marker_size for found in attributes}
             # Where both sides renamed a file, git's markers are one longer than the path's own.
-            for size in (sizes[path], sizes[path] + 1):
+            for size in sorted(sizes | {size + 1 for size in sizes}):
                 if self._is_marked(now, size) and not any(self._is_marked(one, size) for one in before):
                     raise StackmergeError(
                         f"{path} still holds conflict markers",
@@ -167,15 +169,14 @@ class ConflictTree:
             return False
         return rerere.has_markers(self._repository.objects.blob(entry.oid), marker_size=size)
 
-    def _marker_sizes(self, paths: Iterable[str]) -> dict[str, int]:
-        asked = b"".join(os.fsencode(path) + b"\0" for path in paths)
-        options = ("-z", "--stdin", "conflict-marker-size")
-        done = self._git.run("check-attr", *options, stdin=asked, work_tree=self.path)
-        fields = done.stdout.split(b"\0")[:-1]
-        return {
-            os.fsdecode(path): PathAttributes.of({name.decode(): value.decode()}, False).marker_size
-            for path, name, value in zip(fields[::3], fields[1::3], fields[2::3], strict=True)
-        }
+    def _attributes(self, tree: str, paths: Iterable[str]) -> dict[str, PathAttributes]:
+        """The attributes of paths, as those of ``tree`` say."""
+        source = Attributes(self._git, self._repository.objects)
+        try:
+            source.use(tree)
+            return source.of(paths)
+        finally:
+            source.close()
 
     def remove(self) -> None:
         """Remove the work tree and git's record of it."""

@@ -28,7 +28,7 @@ def test_each_of_two_answers_takes_the_place_of_a_wrong_one(fork: Sandbox) -> No
         seeded(repository, ONE, OTHER)
         ours = repository.resolutions()
         for conflict in (ONE, OTHER):
-            ours.forget_text_of(conflict, "f", "red", "1" * 40)
+            ours.forget_text_of(conflict, "f", "red", "1" * 40, (b"", b"right"))
             ours.add_text(conflict, b"pre" + conflict.encode(), b"right", HERE)
             cache.save(repository, ours, "mend")
         assert [answers(repository, conflict) for conflict in (ONE, OTHER)] == [[b"right"], [b"right"]]
@@ -54,11 +54,11 @@ def test_an_answer_of_another_step_is_kept_when_one_forgets_its_own(fork: Sandbo
         ours = repository.resolutions()
         ours.add_text(ONE, b"pre" + ONE.encode(), b"wrong", there)
         ours.add_text(ONE, b"pre" + ONE.encode(), b"other", there)
-        ours.forget_text_of(ONE, "f", "red", "1" * 40)
+        ours.forget_text_of(ONE, "f", "red", "1" * 40, (b"", b"right"))
         cache.save(repository, ours, "mend")
         assert answers(repository, ONE) == [b"wrong", b"other"]
         assert [t.provenance for t in repository.resolutions().text(ONE)] == [(there,), (there,)]
-        ours.forget_text_of(ONE, "g", "blue", "2" * 40)
+        ours.forget_text_of(ONE, "g", "blue", "2" * 40, (b"", b"right"))
         cache.save(repository, ours, "mend")
         assert answers(repository, ONE) == []
         assert repository.resolutions().text_ids() == []

@@ -28,7 +28,7 @@ _SETTINGS = {
     "core.eol": "lf",
     "core.sparseCheckout": "false",
 }
-_GITLINK = re.compile(rb"160000 [0-9a-f]+ \d\t([^\0]+)")
+_GITLINK = re.compile(rb"(?:^|\0)160000 [0-9a-f]+ \d\t([^\0]+)")
 
 
 class Checkout:

@@ -41,6 +41,12 @@ def test_the_folder_of_a_submodule_is_empty(fork: Sandbox, left: str) -> None:
     assert words(fork) == [PASSED, PASSED]
 
 
+def test_the_name_of_a_file_makes_no_folder_a_submodule(fork: Sandbox) -> None:
+    fork.commit({"160000 abc 0\tsub": "odd\n", "sub/test": "test\n"}, "base")
+    on_base(fork, {"name": "there", "run": shell("test -f sub/test")}, "one")
+    assert words(fork) == [PASSED]
+
+
 def test_a_link_on_the_way_to_a_submodule_is_not_followed(fork: Sandbox, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     (outside / "sub").mkdir(parents=True)

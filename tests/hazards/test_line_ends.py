@@ -37,6 +37,8 @@ def test_the_edits_of_the_fence_make_the_very_bytes_of_the_right_merge(scratch: 
         (b"a\nb\n", "a\nnew\nb\n", b"a\nnew\nb\n"),
         (b"a\r\nb", "a\nnew\nb", b"a\r\nnew\r\nb"),
         (b"a\nb\r\nc\r\n", "b\nnew\nc\n", b"b\r\nnew\r\nc\r\n"),
+        (b"a\r\nb\nc\nd\r\ne\n", "a\nb\nnew\nd\ne\n", b"a\r\nb\nnew\nd\r\ne\n"),
+        (b"same\nsame\r\nsame\n", "same\nsame\nsame\nsame\n", b"same\nsame\r\nsame\nsame\n"),
         (b"a\nb\nc\r\n", "a\nnew\nb\nc\n", b"a\nnew\nb\nc\r\n"),
         (b"a\nb\nc\r\n", "c\nd", b"c\r\nd"),
         (b"", "a\n", b"a\n"),

@@ -145,3 +145,27 @@ def test_one_of_a_file_that_conflicts_is_asked_for(fork: Sandbox) -> None:
     assert fork.show("deploy", "f").endswith("\nevil")
     assert rebuild(fork, "--fresh")["status"] == "complete"
     assert fork.show("deploy", "f").endswith("\nevil")
+
+
+def test_one_that_a_person_made_otherwise_is_asked_about_once(fork: Sandbox) -> None:
+    lines = "".join(f"{n}\n" for n in range(1, 31))
+    fork.commit({"f": lines, "b": "b\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"f": lines.replace("10\n", "10 red\n", 1)}, "red")
+    fork.git("checkout", "-q", "-b", "deploy", "v1")
+    fork.git("merge", "-q", "--no-ff", "--no-commit", "red")
+    fork.commit(
+        {"f": lines.replace("10\n", "10 red\n", 1).replace("20\n", "20 fixed\n")}, "Merge branch 'red'"
+    )
+    fork.git("checkout", "-q", "main")
+    assert fork.stackmerge("adopt", "--base", "v1", "--tip", "deploy").code == 0
+    fork.commit({"f": lines.replace("10\n", "10 up\n", 1)}, "two")
+    fork.git("tag", "v2")
+    answer = lines.replace("10\n", "10 both\n", 1).replace("20\n", "20 another way\n")
+    resolve(fork, rebuild(fork, "--onto", "v2", code=3), {"f": answer})
+    assert go_on(fork)["status"] == "complete"
+    for number in (3, 4):
+        fork.commit({"b": f"{number}\n"}, str(number))
+        stopped = fork.stackmerge("rebuild", "--onto", "main", "--json")
+        assert stopped.code == 0, stopped.err
+        assert fork.show("deploy", "f") == answer.rstrip("\n")

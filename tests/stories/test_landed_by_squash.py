@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.sandbox import Sandbox
 from tests.stories.steps import manifest, nine, outcomes, rebuild
 
@@ -136,3 +138,26 @@ def test_a_change_that_differs_in_white_space_has_not_landed(fork: Sandbox) -> N
     fork.commit({"w.py": before.replace("    h", "    i()\n    h")}, "i always")
     fork.git("tag", "v2")
     assert outcomes(rebuild(fork, "--onto", "v2", code=3)) == {"red": "conflict"}
+
+
+@pytest.mark.parametrize("attributes", ["", "*.lock -diff\n"])
+def test_another_change_of_a_binary_file_is_no_landing(fork: Sandbox, attributes: str) -> None:
+    """Its lines cannot be compared, so what counts are the very contents."""
+    zero = "" if attributes else "\0"
+    fork.commit({"a.lock": nine() + zero, ".gitattributes": attributes or "# none\n"}, "one")
+    fork.git("tag", "v1")
+    fork.branch("red", "v1", {"a.lock": nine(l1="red") + zero}, "red")
+    fork.manifest(manifest("red"))
+    rebuild(fork)
+    fork.commit({"a.lock": nine(l9="other") + zero}, "other")
+    fork.git("tag", "v2")
+    moved = rebuild(fork, "--onto", "v2", code=0 if attributes else 3)
+    assert outcomes(moved) == {"red": "clean" if attributes else "conflict"}
+    if not attributes:
+        assert fork.stackmerge("abort").code == 0
+    fork.git("checkout", "-q", "-B", "again", "v1")
+    squash = fork.commit({"a.lock": nine(l1="red") + zero}, "red (#7)")
+    landed = rebuild(fork, "--onto", "again")
+    assert landed["steps"][0]["landed"] == f"squashed as {squash[:12]}"
+    fork.commit({"a.lock": nine() + zero}, "revert it")
+    assert outcomes(rebuild(fork, "--onto", "again")) == {"red": "clean"}

@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from stackmerge import cache
+from stackmerge.rawtree import Entry
 from stackmerge.repository import Repository
+from stackmerge.resolution import Exact, Provenance
 from tests.sandbox import Sandbox
 from tests.stories.steps import go_on, manifest, nine, outcomes, rebuild, resolve
+
+BLUE = Provenance("b", "hand", "blue")
+PINK = Provenance("b", "train", "pink")
 
 
 def two_conflicts(who: Sandbox, remote: Path) -> None:
@@ -96,6 +101,54 @@ def test_what_one_forgets_is_forgotten_by_all_who_join(fork: Sandbox, tmp_path: 
     pulled = other.stackmerge("rerere", "pull", "--json")
     assert pulled.json == {"added": 0, "forgotten": 1}
     assert answers(other) == [("b", 0)]
+
+
+def joined(one: Sandbox, other: Sandbox) -> None:
+    """Both push, the first once more: then both have what either has."""
+    for who in (one, other, one):
+        assert who.stackmerge("rerere", "push").code == 0
+
+
+def test_a_join_puts_no_old_answer_over_its_correction_and_is_nothing_twice(
+    fork: Sandbox, tmp_path: Path
+) -> None:
+    fork.git("init", "-q", "--bare", str(tmp_path / "shared.git"))
+    other = Sandbox(tmp_path, "other")
+    for who in (fork, other):
+        who.commit({"a": "a\n", "aa": "aa\n"}, "one")
+        who.git("remote", "add", "origin", str(tmp_path / "shared.git"))
+    entry, changed = (Entry(0o100644, fork.git("rev-parse", f"HEAD:{name}")) for name in ("a", "aa"))
+    case = ("a", "modify/delete", entry, None, changed)
+    with Repository(fork.path) as repository:
+        cached = repository.resolutions()
+        cached.add_exact(Exact(*case, None, Provenance("a", "hand", when=1)))
+        cached.add_text("a" * 40, b"pre", b"post", BLUE)
+        cached.add_text("a" * 40, b"pre", b"post", PINK)
+        cache.save(repository, cached, "shared")
+    joined(fork, fork)
+    assert other.stackmerge("rerere", "pull").code == 0
+    with Repository(fork.path) as repository:
+        cached = repository.resolutions()
+        cached.add_exact(Exact(*case, entry, Provenance("a", "hand", when=2)))
+        cached.forget_text_of("a" * 40, "b", "blue", "", (b"pre", b"right"))
+        cached.add_text("a" * 40, b"pre", b"right", BLUE)
+        cache.save(repository, cached, "corrected")
+    with Repository(other.path) as repository:
+        cached = repository.resolutions()
+        cached.add_text("b" * 40, b"pre", b"post", Provenance("z", "hand", "z"))
+        cache.save(repository, cached, "something else")
+    for _ in range(2):
+        joined(other, fork)
+        for who in (fork, other):
+            with Repository(who.path) as repository:
+                cached = repository.resolutions()
+                assert [one.answer for one in cached.exact("a")] == [entry, None]
+                read = repository.objects.blob
+                assert {read(t.postimage): t.provenance for t in cached.text("a" * 40)} == {
+                    b"post": (PINK,), b"right": (BLUE,),
+                }  # fmt: skip
+                assert len(cached.text("b" * 40)) == 1
+    assert fork.git("rev-parse", "refs/stackmerge/rerere") == other.git("rev-parse", "refs/stackmerge/rerere")
 
 
 def test_an_answer_that_is_given_again_where_two_disagree_is_the_one_that_counts(fork: Sandbox) -> None:

@@ -194,3 +194,34 @@ def test_the_tag_of_a_head_goes_when_the_head_changes(fork: Sandbox) -> None:
     (fork.path / "stackmerge.yaml").write_text(text.replace(fork.git("rev-parse", f"{same}^2"), new))
     assert rebuild(fork)["status"] == "complete"
     assert "mergetag " not in fork.git("cat-file", "commit", "deploy")
+
+
+def test_markers_are_seen_where_the_merge_brings_another_size(fork: Sandbox) -> None:
+    """git writes them by the attributes of the tree that is merged into."""
+    fork.commit({"f": nine()}, "one")
+    fork.git("tag", "v0")
+    fork.branch("red", "v0", {"f": nine(l5="red"), ".gitattributes": "f conflict-marker-size=20\n"}, "red")
+    fork.commit({"f": nine(l5="ours")}, "two")
+    fork.git("tag", "v1")
+    fork.manifest(manifest("red"))
+    stopped = rebuild(fork, code=3)
+    fork.git("add", "f", cwd=Path(stopped["worktree"]))
+    refused = fork.stackmerge("continue")
+    assert refused.code == 1
+    assert refused.err.startswith("error: f still holds conflict markers\n")
+    resolve(fork, stopped, {"f": nine(l5="both")})
+    assert go_on(fork)["status"] == "complete"
+
+
+def test_how_a_machine_reaches_a_remote_is_the_user_s_affair(fork: Sandbox, tmp_path: Path) -> None:
+    conflicting(fork)
+    fork.git("init", "-q", "--bare", str(tmp_path / "shared.git"))
+    fork.git("remote", "add", "shared", "work:shared.git")
+    fork.environment |= {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{tmp_path}/.insteadOf",
+        "GIT_CONFIG_VALUE_0": "work:",
+    }
+    pushed = fork.stackmerge("rerere", "push", "shared")
+    assert pushed.code == 0, pushed.err
+    assert fork.stackmerge("rerere", "pull", "shared").code == 0
