@@ -41,6 +41,17 @@ def last_accepted(repository: Repository, journal: Journal, stack: str) -> Run |
     return journal.read(states[-1][1]) if states else None
 
 
+def accepted_same(repository: Repository, journal: Journal, run: Run) -> Run | None:
+    """The newest kept state with the base and the very tree of ``run``: what was accepted then is proven now."""
+    objects = repository.objects
+    tree = objects.commit(run.tip).tree
+    for _, oid in reversed(accepted_states(repository, run.plan.stack)):
+        kept = journal.read(oid)
+        if kept and kept.plan.base == run.plan.base and objects.commit(kept.tip).tree == tree:
+            return kept
+    return None
+
+
 def accept(
     repository: Repository, journal: Journal, run: Run, lock_path: Path, *, force: bool = False
 ) -> None:

@@ -246,6 +246,9 @@ class Rebuilding:
         self._repository.refs.set_own(stack_ref(self._stack.name, "candidate"), run.tip)
         proved = proof.prove_run(self._repository, old, run) if old else None
         if proved and not proved.holds:
+            same = accept.accepted_same(self._repository, self._stack.journal, run)
+            proved = proof.prove_run(self._repository, same, run) if same else proved
+        if proved and not proved.holds:
             return self._end("proof", proved)
         return self._gate(run, proved)
 

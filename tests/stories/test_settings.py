@@ -54,6 +54,10 @@ def test_attributes_of_the_repository_make_a_result_old(fork: Sandbox) -> None:
     (fork.path / ".git/info/attributes").write_text("out/f merge=union\n")
     union = rebuild(fork, code=6)  # nothing of the stack explains it
     assert (used(union, "red"), outcomes(union)) == ([], {"red": "clean"})
+    assert fork.stackmerge("accept", "--unproven", "wanted").code == 0
+    (fork.path / ".git/info/attributes").unlink()
+    back = rebuild(fork)  # as it was accepted on this base before
+    assert (back["tree"], back["proof"]["counts"]) == (again["tree"], {})
 
 
 def test_an_answer_that_comes_before_a_policy_makes_a_result_old(fork: Sandbox) -> None:
