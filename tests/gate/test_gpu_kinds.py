@@ -34,7 +34,8 @@ def driver(fork: Sandbox, folder: Path, *gpus: tuple[str, tuple[int, int] | None
     """GPUs by name, with the GiB that each has and has free; None where the driver does not say."""
     (folder / "nvml").mkdir(exist_ok=True)
     (folder / "nvml" / "pynvml.py").write_text(DRIVER.format(gpus=repr(gpus)))
-    fork.environment["PYTHONPATH"] = str(folder / "nvml")
+    # Of two drivers that are written in one second and have one size, Python would take the first for the second.
+    fork.environment |= {"PYTHONPATH": str(folder / "nvml"), "PYTHONDONTWRITEBYTECODE": "1"}
     fork.environment.pop("CUDA_VISIBLE_DEVICES", None)
 
 
