@@ -100,7 +100,7 @@ def many_files(place: Path, rounds: int) -> list[tuple[str, str, str]]:
 
 def pack(repository: Path, sides: Sides) -> None:
     """Put everything into a pack, as it is in a repository that was cloned."""
-    names = "\n".join(str(tree_id) for tree_id in vars(sides).values())
+    names = "\n".join(str(tree_id) for tree_id in sides)
     listed = subprocess.run(
         ["git", "-C", repository, "rev-list", "--objects", "--no-object-names", "--stdin"],
         input=names, capture_output=True, text=True, check=True,

@@ -109,8 +109,8 @@ class Objects:
         self._odb = repository.odb
         self._directory = str(directory or Path(repository.path) / "objects")
         self.commit = lru_cache(maxsize=20_000)(self._read_commit)
-        self._raw = lru_cache(maxsize=64)(self._read_raw)  # enough for the trees of a few steps
-        self._entries = lru_cache(maxsize=64)(self._read_entries)
+        self._raw = lru_cache(maxsize=250)(self._read_raw)  # enough for the trees of a few steps
+        self._entries = lru_cache(maxsize=250)(self._read_entries)
         self._changed = lru_cache(maxsize=150)(self._find_changed)
         self._differing = lru_cache(maxsize=250)(self._find_differing)
 
