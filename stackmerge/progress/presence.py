@@ -1,8 +1,8 @@
 """What a running rebuild leaves in our private directory, so that `status` can say where it is.
 
 The journal has every finished step and gate; this file has the rest: which process is at work, since when, and
-on which gate. It is written when that changes, at most ten times a second, and is gone when the process ends in
-any way but being killed.
+on which gate. It is written when that changes, at most ten times a second but for a gate that begins, and is gone when
+the process ends in any way but being killed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from stackmerge.gate.telling import GateStart
 from stackmerge.progress.event import PROVING, Event, Stage, Start, StepEnd, StepStart, Tell
 from stackmerge.progress.process import Process, this_process
 from stackmerge.progress.progress import Progress, RunningGate, after
@@ -53,7 +54,7 @@ class Presence:
     def __call__(self, event: Event) -> None:
         if not isinstance(event, StepStart | StepEnd):  # the journal has those
             self._progress = after(self._progress, event, time.time())
-            self._write(now=isinstance(event, Start) or event == Stage(PROVING))
+            self._write(now=isinstance(event, Start | GateStart) or event == Stage(PROVING))
         self._tell(event)
 
     def _write(self, *, now: bool) -> None:
