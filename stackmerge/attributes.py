@@ -24,9 +24,8 @@ from stackmerge.objects import Objects, valid_name
 _LINE_ENDS = ("text", "eol")
 _CONTENT = ("filter", "ident", "working-tree-encoding")
 _FILE = b".gitattributes"
-_SIZE = re.compile(
-    r"[ \t]*\+?0*([0-9]{1,9})(?![0-9])"
-)  # as C's atoi reads it, but for numbers that it cannot hold
+# As C's atoi reads it, but for numbers that it cannot hold.
+_SIZE = re.compile(r"[ \t]*\+?0*([0-9]{1,9})(?![0-9])")
 _ASKED = ("conflict-marker-size", "merge", *_LINE_ENDS, *_CONTENT)
 
 
@@ -135,20 +134,23 @@ class Attributes:
         return tuple(found)
 
     @cached_property
+    def _configured(self) -> bytes:
+        """What is configured of line ends, drivers and filters, as git lists it: ``name LF value NUL`` each."""
+        names = r"^core\.(autocrlf|eol|attributesfile)$|^merge\..*\.(driver|recursive)$|^filter\."
+        return self._git.run("config", "-z", "--get-regexp", names, ok=(0, 1)).stdout
+
+    @cached_property
     def _converts(self) -> bool:
         """Does the configuration change line ends by itself?"""
-        done = self._git.run("config", "--get-regexp", r"^core\.(autocrlf|eol)$", ok=(0, 1))
-        values = [line.split()[-1].lower() for line in done.stdout.decode(errors="replace").splitlines()]
-        return any(value not in ("false", "lf", "native") for value in values)
+        values = re.findall(rb"(?:^|\0)core\.(?:autocrlf|eol)\n?([^\0]*)", self._configured)
+        return any(value.lower() not in (b"false", b"lf", b"native") for value in values)
 
     @cached_property
     def settings(self) -> str:
         """A digest of what decides beside the trees: line ends, drivers and filters, and attributes of this machine."""
-        names = r"^core\.(autocrlf|eol|attributesfile)$|^merge\..*\.(driver|recursive)$|^filter\."
-        said = self._git.run("config", "-z", "--get-regexp", names, ok=(0, 1)).stdout
-        named = re.findall(rb"(?:^|\0)core\.attributesfile\n([^\0]+)", said)
+        named = re.findall(rb"(?:^|\0)core\.attributesfile\n([^\0]+)", self._configured)
         own = Path(os.fsdecode(named[-1])).expanduser() if named else _xdg() / "git" / "attributes"
-        found = hashlib.sha256(said)
+        found = hashlib.sha256(self._configured)
         for file in (self._git.git_dir / "info" / "attributes", own):
             with suppress(OSError):
                 found.update(b"\0" + file.read_bytes())

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from stackmerge.ancestry import History
 from stackmerge.errors import StackmergeError
 from stackmerge.hazard.finding import Examined, blocks
-from stackmerge.hazarded import Hazards, symbols_of
+from stackmerge.hazarded import Hazards
 from stackmerge.manifest import Policy
 from stackmerge.merge import Conflict, Merged
 from stackmerge.objects import Commit, Person
@@ -247,10 +247,6 @@ class Builder:
             if self._conflicts_at(step, record.commit, path):
                 return record.name
         return ""
-
-    def symbols(self, step: PlannedStep, below: str, path: str) -> tuple[str, ...]:
-        """The functions and classes that the conflict of a path is in."""
-        return symbols_of(self._objects, self.merge(step, below).tree, path)
 
     def _conflicts_at(self, step: PlannedStep, below: str, path: str) -> bool:
         return any(settled_path(c) == path for c in self.merge(step, below).conflicts)

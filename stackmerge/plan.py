@@ -50,12 +50,11 @@ def _without_empty(step: PlannedStep) -> dict[str, str]:
 
 def make(repository: Repository, manifest: Manifest, lock: Lock, onto: str | None) -> Plan:
     """Resolve a manifest against the repository. Raises UsageError for a revision that is not here."""
-    where = (
-        "--onto"
-        if onto is not None
-        else f"{manifest.lock_path.name if lock.base else manifest.path.name}: base"
-    )
-    base = repository.commit_id(lock.base or manifest.base if onto is None else onto, where)
+    if onto is None:
+        where = f"{manifest.lock_path.name if lock.base else manifest.path.name}: base"
+        base = repository.commit_id(lock.base or manifest.base, where)
+    else:
+        base = repository.commit_id(onto, "--onto")
     old_base = lock.base or repository.commit_id(manifest.base, f"{manifest.path.name}: base")
     landed = Landed(repository, old_base, base)
     pins = [(step, lock.steps.get(step.name)) for step in manifest.steps]

@@ -74,7 +74,7 @@ def _resume(stack: Stack, tell: Tell, accept_failure: str, apply_hazard_edits: b
         )
     if run.status == "complete":
         return finish(stack, run)
-    if run.status in STOPPED and run.options.get("keep_going"):
+    if run.kept_going:
         raise StackmergeError(
             "that rebuild went on to its end and left out what conflicts: nothing waits for a person",
             "rebuild without --keep-going to resolve it step by step",
@@ -196,11 +196,7 @@ def accept_candidate(stack: Stack, *, force: bool, reason: str) -> Run:
                 "the proof of this candidate failed", "look at `verify`; --unproven REASON overrides"
             )
         if run.status not in ("complete", "proof"):
-            hint = (
-                "rebuild without --keep-going"
-                if run.options.get("keep_going")
-                else "`stackmerge continue` it first"
-            )
+            hint = "rebuild without --keep-going" if run.kept_going else "`stackmerge continue` it first"
             raise StackmergeError(f"the rebuild is not done: {run.status}", hint)
         if reason:
             stack.journal.note("candidate", unproven=reason)

@@ -13,7 +13,7 @@ from stackmerge.errors import StackmergeError, UsageError
 from stackmerge.gate.outcome import unproven_on_gpu
 from stackmerge.hazard.finding import Examined, blocks
 from stackmerge.hazard.library import load as load_rules
-from stackmerge.hazarded import Hazards
+from stackmerge.hazarded import Hazards, symbols_of
 from stackmerge.journal import stack_ref
 from stackmerge.outcome import Options, Outcome
 from stackmerge.plan import Plan, PlannedStep
@@ -148,7 +148,7 @@ class Rebuilding:
             )
         if record.outcome == "conflict":
             record = record._replace(
-                conflicts=tuple(self._located(step, below, c, records) for c in record.conflicts)
+                conflicts=tuple(self._located(step, record.tree, c, records) for c in record.conflicts)
             )
         return record
 
@@ -159,13 +159,13 @@ class Rebuilding:
         return Upcoming(step, [] if self._options.fresh else self._known[step.name])
 
     def _located(
-        self, step: PlannedStep, below: str, conflict: ConflictRecord, records: Sequence[StepRecord]
+        self, step: PlannedStep, tree: str, conflict: ConflictRecord, records: Sequence[StepRecord]
     ) -> ConflictRecord:
         if not conflict.reason or conflict.kind == "fixup":
             return conflict
         return conflict._replace(
             where=self._builder.where_it_conflicts(step, conflict.path, records),
-            symbols=self._builder.symbols(step, below, conflict.path),
+            symbols=symbols_of(self._repository.objects, tree, conflict.path),
         )
 
     def _stop(self, step: PlannedStep, record: StepRecord) -> Outcome:

@@ -119,6 +119,11 @@ class Run(NamedTuple):
         return self.steps[-1].commit if self.steps else self.plan.base
 
     @property
+    def kept_going(self) -> bool:
+        """Did it go on to its end past steps that stop others? Then nothing waits for a person."""
+        return self.status in STOPPED and bool(self.options.get("keep_going"))
+
+    @property
     def failed(self) -> GateResult | None:
         """The gate that this run is stopped at."""
         bad = [result for result in self.gates if result.bad]

@@ -63,8 +63,7 @@ class Remote:
         self._repository = _Repository(git_dir)
         inherited = dict.fromkeys(self._repository.git.environment())  # None takes a variable away
         self._repository.git.update_environment(**inherited)
-        own = environment(_after_the_users(secret or {}), transfer=True)
-        self._repository.git.update_environment(**own, GIT_DIR=str(git_dir))
+        self._repository.git.update_environment(**environment(secret, transfer=True), GIT_DIR=str(git_dir))
         self._tell = tell
         if name not in [remote.name for remote in self._repository.remotes]:
             raise UsageError(f"there is no remote {name!r}", "see `git remote -v`")
@@ -127,17 +126,3 @@ class Remote:
             said[-1] if said else "it failed",
         )
         return StackmergeError(f"{verb} {name}: {_URL.sub('<url>', line)}", "is the remote reachable?")
-
-
-def _after_the_users(secret: Mapping[str, str]) -> dict[str, str]:
-    """Our settings by environment, numbered after those that the user gives git in the same way."""
-    count = os.environ.get("GIT_CONFIG_COUNT", "")
-    first = int(count) if count.isascii() and count.isdigit() else 0
-    found = {}
-    for name, value in secret.items():
-        stem, _, number = name.rpartition("_")
-        if stem in ("GIT_CONFIG_KEY", "GIT_CONFIG_VALUE"):
-            found[f"{stem}_{int(number) + first}"] = value
-        else:
-            found[name] = str(int(value) + first) if name == "GIT_CONFIG_COUNT" else value
-    return found

@@ -112,11 +112,13 @@ def for_git(token: Token | None, forge: str, url: str) -> dict[str, str]:
         return {}
     pair = base64.b64encode(f"{_USERS[forge]}:{token.reveal()}".encode()).decode()
     place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(count) if count.isascii() and count.isdigit() else 0  # ours come after the user's own
     return {
-        "GIT_CONFIG_COUNT": "2",
-        "GIT_CONFIG_KEY_0": f"http.{place}.extraHeader",
-        "GIT_CONFIG_VALUE_0": f"Authorization: Basic {pair}",
-        "GIT_CONFIG_KEY_1": f"http.{place}.followRedirects",
-        "GIT_CONFIG_VALUE_1": "false",
+        "GIT_CONFIG_COUNT": str(first + 2),
+        f"GIT_CONFIG_KEY_{first}": f"http.{place}.extraHeader",
+        f"GIT_CONFIG_VALUE_{first}": f"Authorization: Basic {pair}",
+        f"GIT_CONFIG_KEY_{first + 1}": f"http.{place}.followRedirects",
+        f"GIT_CONFIG_VALUE_{first + 1}": "false",
         "GIT_TERMINAL_PROMPT": "0",
     }

@@ -10,7 +10,6 @@ from stackmerge.progress.event import GATING, MERGING, PLANNING
 from stackmerge.progress.presence import Present
 from stackmerge.progress.progress import Progress, counted, gates_counted
 from stackmerge.rebuild import current
-from stackmerge.record import STOPPED
 from stackmerge.stack import Stack
 
 RUNNING, INTERRUPTED = "running", "interrupted"
@@ -57,8 +56,8 @@ class Situation:
         """The command that goes on from here; empty where there is nothing to do."""
         if self.outcome is None:
             return "stackmerge rebuild" if self.status == INTERRUPTED else ""
-        run, state = self.outcome.run, self.outcome.run.state
-        if run.status in STOPPED and run.options.get("keep_going") and state == "candidate":
+        state = self.outcome.run.state
+        if self.outcome.run.kept_going and state == "candidate":
             return "stackmerge rebuild"
         if self.status == RUNNING or state in ("accepted", "aborted"):
             return ""
